@@ -43,6 +43,8 @@ _PASSING = frozenset(
         "form",
         "download",
         "id",
+        "point",
+        "box",
     )
 )
 """Fields that differ from run to run, or that are long."""
@@ -101,6 +103,9 @@ def _click(event: Event, origin: str | None) -> Offers:
     }
     around = _around(event.data.get("around"))
     yield from _elements(facts, around, more)
+    box = listed(event.data.get("box"))
+    if len(box) == 4 and min(box[2:]) > 0:
+        yield {"pointed_at": {"box": [*box]}}
     if "name" not in facts:
         yield from _observed(event, origin)
 

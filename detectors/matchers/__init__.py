@@ -4,6 +4,7 @@ is a pattern."""
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.call import AddressesMatch, ContentMatch
 from detectors.matchers.facts import FactsMatch
+from detectors.matchers.grade import Grade
 from detectors.matchers.plain import normal, text_key
 from detectors.matchers.state import StateMatch
 from detectors.matchers.structure import StructureMatch
@@ -16,6 +17,7 @@ __all__ = [
     "BodyMatch",
     "ContentMatch",
     "FactsMatch",
+    "Grade",
     "IntRange",
     "StateMatch",
     "StatusMatch",

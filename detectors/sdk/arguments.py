@@ -19,6 +19,7 @@ from detectors.matchers import (
     BodyMatch,
     ContentMatch,
     FactsMatch,
+    Grade,
     IntRange,
     StateMatch,
     StatusMatch,
@@ -44,6 +45,7 @@ from detectors.model.json_types import (
     choice,
     fields_schema,
     names,
+    number,
 )
 from detectors.model.types import Json
 from detectors.model.validation import NotedError, Path, TaskReader
@@ -146,6 +148,7 @@ MATCHERS: Mapping[type, JsonType[Any]] = {
     UrlMatch: URL_TYPE,
     FactsMatch: FACTS_TYPE,
     StructureMatch: STRUCTURE_TYPE,
+    Grade: matcher_type(Grade, "grade", "grade"),
     IntRange: matcher_type(IntRange, "range"),
     AddressesMatch: matcher_type(AddressesMatch, "lenient addresses"),
     ContentMatch: matcher_type(ContentMatch, "lenient content"),
@@ -163,6 +166,7 @@ TYPES: Mapping[Any, JsonType[Any]] = {
     tuple[Line, ...]: RUBRIC,
     tuple[UrlMatch, ...]: ListOf(URL_TYPE, "a list of addresses", minimum=1),
     tuple[str, ...]: names("a list of names", ID_REF, minimum=1),
+    tuple[float, ...]: ListOf(number(), "a list of numbers", minimum=2, maximum=4),
     int: checked(lambda value: type(value) is int, "a whole number", {"type": "integer"}, int),
     bool: FLAG,
     str: checked(lambda value: isinstance(value, str), "a text", {"type": "string"}, str),

@@ -93,7 +93,11 @@ def told_on_request(kind: str, reads: Reads) -> dict[str, list[Any]]:
     asked: dict[str, list[Any]] = {}
     for place, fact in _on_request(kind, reads.places):
         item = (
-            _header(place, fact) if fact.named else True if fact.ask == "around" else _bodies(reads)
+            _header(place, fact)
+            if fact.named
+            else True
+            if fact.ask in ("around", "points")
+            else _bodies(reads)
         )
         if item not in asked.setdefault(fact.ask, []):
             asked[fact.ask].append(item)

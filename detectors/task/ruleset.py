@@ -41,6 +41,7 @@ ASKED = (
     "attributes",
     "elements",
     "around",
+    "points",
     "file_reads",
     "cookies",
 )

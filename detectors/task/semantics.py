@@ -75,7 +75,7 @@ def is_positive(condition: Condition) -> bool:
     positive = [is_positive(part) for part in condition.of]
     if not positive:
         return True
-    enough = all if condition.rule in ("any_of", "count") else any
+    enough = all if condition.rule in ("any_of", "count", "share") else any
     return enough(positive)
 
 

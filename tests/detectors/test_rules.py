@@ -15,6 +15,7 @@ from detectors.sdk.registry import Composite, Rules, rules
 from detectors.sdk.tier_rules import is_judged
 from tests.detectors import (
     tables_bench,
+    tables_grades,
     tables_language,
     tables_probes,
     tables_reads,
@@ -546,7 +547,7 @@ for table, more in (
     (YES, tables_senses.YES), (NO, tables_senses.NO), (YES, tables_states.YES), (NO, tables_states.NO),
     (YES, tables_probes.YES), (NO, tables_probes.NO),
     (YES, tables_language.YES), (NO, tables_language.NO), (YES, tables_reads.YES), (NO, tables_reads.NO),
-    (YES, tables_bench.YES), (NO, tables_bench.NO),
+    (YES, tables_bench.YES), (NO, tables_bench.NO), (YES, tables_grades.YES), (NO, tables_grades.NO),
 ):  # fmt: skip
     for rule, cases in more.items():
         table[rule] = [*table.get(rule, []), *cases]

@@ -17,6 +17,7 @@ from detectors.engine.engine import Engine
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json, task_to_json
 from tests.api.service import Service, Store, running
+from tests.detectors.tables_grades import pointed
 from tests.detectors.tables_states import element, shown
 from tests.pages.test_wire import look
 from tests.support.logs import (
@@ -88,6 +89,19 @@ MEETS: list[tuple[Said, list[Any]]] = [
                 }
             },
             {"observed": {"kind": "element.clicked", "where": {"element.path": "div:2>svg:1"}}},
+            {"observed": {"kind": "element.clicked"}},
+        ],
+    ),
+    (
+        pointed(5, 5),
+        [
+            {"pointed_at": {"box": [0, 0, 400, 300]}},
+            {
+                "observed": {
+                    "kind": "element.clicked",
+                    "where": {"element.role": "img", "element.tag": "button"},
+                }
+            },
             {"observed": {"kind": "element.clicked"}},
         ],
     ),

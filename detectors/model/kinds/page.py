@@ -44,9 +44,15 @@ class OnElement(OfElement):
 
 Looks = TypedDict(
     "Looks",
-    {"around": NotRequired[str], "class": NotRequired[str], "color": NotRequired[str]},
+    {
+        "around": NotRequired[str],
+        "class": NotRequired[str],
+        "color": NotRequired[str],
+        "point": NotRequired[Coordinates],
+        "box": NotRequired[list[int]],
+    },
 )
-"""What an element stands in, and how it looks."""
+"""What an element stands in, how it looks, and where it was clicked."""
 
 
 @PAGE.kind("element.clicked")
@@ -54,7 +60,8 @@ class ElementClicked(OnElement, Looks):
     """A click. `trusted` is false when page script made it. Where a rule asks for `around`, or page
     text is reported: `around`, the text of what the element stands in (a row, a card, a message; at
     most 200 characters, empty where nothing says more), and of a nameless one its `class` and its
-    `color`, as in #ff0000."""
+    `color`, as in #ff0000. Where a rule asks for it: `point`, where in the window it was, and
+    `box`, [x, y, width, height] of the element there, in CSS pixels."""
 
 
 @PAGE.kind("element.double_clicked")

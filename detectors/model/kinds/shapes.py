@@ -76,7 +76,10 @@ def _of_requests(kind: str) -> Iterator[OnRequest]:
 
 ON_REQUEST: Mapping[str, tuple[OnRequest, ...]] = {
     **{
-        kind: tuple(OnRequest((name,), "around") for name in ("around", "class", "color"))
+        kind: (
+            *(OnRequest((name,), "around") for name in ("around", "class", "color")),
+            *(OnRequest((name,), "points") for name in ("point", "box")),
+        )
         for kind in _CLICKS
     },
     **{kind: tuple(_of_requests(kind)) for kind in ("request.finished", "request.redirected")},

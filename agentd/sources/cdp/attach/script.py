@@ -34,7 +34,7 @@ class PageScript(NamedTuple):
     ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``;
     ``elements``: whose state is told, as a task names them; ``around``: a click tells what its
     element stands in; ``mask`` further names of fields that hold secrets;
-    ``visual``: it records what the page looks like, too.
+    ``points``: a click says where it was; ``visual``: it records what the page looks like, too.
     """
 
     world: str
@@ -46,6 +46,7 @@ class PageScript(NamedTuple):
     mask: tuple[str, ...] = ()
     visual: bool = False
     elements: tuple[Mapping[str, Any], ...] = ()
+    points: bool = False
 
     @classmethod
     def new(cls, plan: Mapping[str, Any]) -> PageScript:
@@ -61,6 +62,7 @@ class PageScript(NamedTuple):
             tuple(plan.get("mask") or ()),
             bool(plan.get("visual")),
             tuple(plan.get("elements") or ()),
+            bool(plan.get("points")),
         )
 
     def source(self, *, initial: bool) -> str:
@@ -73,6 +75,7 @@ class PageScript(NamedTuple):
             "attributes": self.attributes,
             "elements": self.elements,
             "around": self.around,
+            "points": self.points,
             "names": _names(self.mask),
             "initial": initial,
         }

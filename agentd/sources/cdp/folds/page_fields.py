@@ -16,7 +16,13 @@ STATES = ("visible", "in_view", "checked", "expanded", "selected", "pressed", "d
 Types = type | tuple[type, ...]
 
 _BY: dict[str, Types] = {"element": dict, "trusted": bool}
-_CLICK: dict[str, Types] = _BY | {"around": str, "class": str, "color": str}
+_CLICK: dict[str, Types] = _BY | {
+    "around": str,
+    "class": str,
+    "color": str,
+    "point": list,
+    "box": list,
+}
 _SECRET: Types = (str, type(None))  # null: a secret, kept back
 
 # Kind -> fields that pass, each with the type wanted.

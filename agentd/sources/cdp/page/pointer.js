@@ -5,11 +5,11 @@ import { clickedElement } from "./element.js";
 
 const REST_MS = 100;
 
-export function openPointer({ on, say, describe, wants, secrets, around }) {
+export function openPointer({ on, say, describe, wants, secrets, around, points }) {
   function tell(kind, event, trusted) {
     const element = clickedElement(event.composedPath());
     if (!element) return;
-    const told = { element: describe(element), trusted };
+    const told = { element: describe(element), trusted, ...(points && placeOf(event, element)) };
     say(kind, around ? { ...told, ...surroundings(element, told.element, secrets) } : told);
   }
 
@@ -20,6 +20,12 @@ export function openPointer({ on, say, describe, wants, secrets, around }) {
   on("contextmenu", (event, trusted) => tell("element.right_clicked", event, trusted));
   if (wants("element.hovered")) openHover(on, say, describe);
   return openPress(on, say, (element, described) => (around ? surroundings(element, described, secrets) : {}), describe);
+}
+
+// Where in the window it was, and where the element stands there.
+function placeOf(event, element) {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return { point: [event.clientX, event.clientY].map(Math.round), box: [x, y, width, height].map(Math.round) };
 }
 
 // A press on what the page replaces meanwhile, or that begins on one element and ends on another, is no click to the

@@ -31,10 +31,12 @@ function isLaidOut(element) {
 
 // As a person reads it, in one line.
 function textOf(block) {
-  const walker = document.createTreeWalker(block, SHOW_ELEMENT | SHOW_TEXT, (node) =>
-    node === block || node.nodeType === 3 || isWithinLine(node) ? FILTER_ACCEPT : FILTER_REJECT,
-  );
   let text = "";
+  const walker = document.createTreeWalker(block, SHOW_ELEMENT | SHOW_TEXT, (node) => {
+    if (node === block || node.nodeType === 3 || isWithinLine(node)) return FILTER_ACCEPT;
+    text += " "; // a block of its own
+    return FILTER_REJECT;
+  });
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     if (node.nodeType === 3) text += seenText(node);
     else if (/^(br|td|th)$/.test(node.localName)) text += " ";

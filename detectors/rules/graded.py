@@ -1,0 +1,100 @@
+"""A number, a text or a list of an event, graded: a part of it pays a part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from detectors.matchers import FactsMatch, Grade, TextMatch, UrlMatch
+from detectors.matchers.facts import MAX_PATH_LENGTH, dotted, value_at
+from detectors.model.errors import UnseenError
+from detectors.model.kinds import KINDS
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.condition_reads import Read, Reads, asks_of_reads, check_reads, reads_of_facts
+from detectors.sdk.decorators import by_script, check_kind
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World
+
+_OF_AGENT = ("agent.answered", "agent.tool_called", "agent.tool_returned")
+"""Kinds that the harness reports and that may be graded."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradedArgs:
+    kind: str = arg("The kind of event, such as agent.answered; docs/events.md lists them.")
+    value: str = arg("The path of what is graded in the event, such as text or value.rows.")
+    grade: Grade = arg(
+        "How: {linear: {from: 100, to: 0}}, {tiers: [{at_most: 5, pays: 1}, {at_most: 20, pays:"
+        " 0.5}]}, {f1: text}, {bleu: text}, {share: 12} of a number, {share: [texts]} of the items"
+        " of a list; `from` beside a likeness or a share: below it nothing is paid."
+    )
+    where: FactsMatch | None = arg(
+        "Facts that the event must carry: dotted paths into its data, such as {probe: rows}.", None
+    )
+    app: TextMatch | None = arg("Only of this application (desktop kinds).", None)
+    url: UrlMatch | None = arg("Only in a frame at this address (browser kinds).", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
+        False,
+    )
+
+    def __post_init__(self) -> None:
+        if self.kind not in _OF_AGENT:
+            check_kind(self.kind)
+        if not all(self.path) or len(self.path) > MAX_PATH_LENGTH:
+            raise ValueError(f"value: a dotted path of at most {MAX_PATH_LENGTH} names")
+        check_reads(self.kind, self.reads)
+        fields = {field.removesuffix("?") for field in KINDS[self.kind].fields}
+        for name, given, needed in (("app", self.app, "app"), ("url", self.url, "frame")):
+            if given is not None and needed not in fields:
+                raise ValueError(f"{name}: {self.kind} does not say of which {needed} it is")
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The steps to what is graded."""
+        return dotted(self.value)
+
+    @property
+    def probe(self) -> TextMatch | None:
+        """The probe that is read, where one is named: a gap of another one leaves this known."""
+        facts = () if self.where is None else self.where.facts
+        named = [wanted for path, wanted in facts if path == ("probe",)]
+        return named[0] if named and isinstance(named[0], TextMatch) else None
+
+    @property
+    def reads(self) -> Reads:
+        """What it reads of an event."""
+        reads = reads_of_facts(self.where)
+        return Reads((*reads.places, Read(self.path)), reads.wanted)
+
+    def asks(self) -> dict[str, list[Any]]:
+        """What is reported only because it is read here."""
+        return asks_of_reads(self.kind, self.reads)
+
+
+@rule(component="goal", args=GradedArgs, hears_of=lambda args: (args.kind,), single=lambda _: True)
+def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
+    """What stands at `value` in an event of this kind, as a level from 0 to 1: a distance, tiers of
+    a number, the likeness of a text to another (F1 of its words, BLEU), the share of what was to be
+    there. Numbers may be JSON numbers or texts of them.
+
+    The level is that of the latest such event; the milestone has paid the best so far, and pays
+    what a later one is better. With `must_hold_at_end` the latest decides. What is no number, or no
+    text, is worth 0. Actions of a page's script (`trusted: false`) do not count, unless `where`
+    names `trusted`.
+    """
+    data = event.data
+    if by_script(event) and not (args.where is not None and args.where.names("trusted")):
+        return
+    if not is_met(args.app, data.get("app")):
+        return
+    if args.url is not None and not args.url.matches(world.url(str(data.get("frame")))):
+        return
+    if args.where is not None and not args.where.matches(data):
+        return
+    key = f"probe:{data.get('probe')}" if event.kind == "probe.answered" else "graded"
+    if data.get("cut") is True:
+        raise UnseenError("what is graded was too long to be reported whole", Reading(1.0, key))
+    yield Reading(args.grade.level(value_at(data, args.path)) or 0.0, key)
