@@ -22,7 +22,7 @@ from detectors.task.task_json import at_label, task_from_json, task_to_json
 
 _RULES_BYTES = 64 * 1024 * 1024
 """Bytes of the compiled rules that are kept."""
-_ENDINGS = ("outcome", "efficiency", "shaping")
+_ENDINGS = ("outcome", "efficiency", "shaping", "step_cost")
 """Parts of a task that pay, each as a component of its name."""
 _COLUMNS = (
     tasks.c.number,

@@ -15,6 +15,7 @@ from detectors.task.language import MilestoneSpec
 from detectors.task.ruleset import ConditionNode, Ruleset
 
 MAX_EVIDENCE = 64
+STEP_COST = "step_cost"
 MAX_REVOKED = 100
 """Times that a milestone may be taken back and earned again; after that it is not paid any more."""
 UNKNOWN_AT_END = "what must hold at the end may have changed while a source saw nothing"
@@ -149,6 +150,8 @@ class Credit:
         forget it."""
         for milestone in milestones:
             n = self._rules.index.get(milestone.id)
+            if milestone.id == f"({STEP_COST})":
+                self._state.penalties = total((self._state.penalties, -milestone.worth))
             if n is None:
                 continue  # what the end is worth is decided once
             if self._specs[n].penalty is not None:

@@ -221,6 +221,8 @@ class Engine:
         state.step, state.step_at, state.sealed = step, event.at, False
         state.steps += 1
         self._gaps.mark_new_step()
+        if event.kind in self.ruleset.slots:
+            self._read_event(event)
 
     def _end_step(self, event: Event) -> None:
         if event.data.get("step") == self.state.step and not self.state.sealed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from detectors.engine.credit import MAX_EVIDENCE, Credit
+from detectors.engine.credit import MAX_EVIDENCE, STEP_COST, Credit
 from detectors.engine.state import Award, State
 from detectors.model.rewards import total
 from detectors.model.types import Event, Milestone
@@ -44,6 +44,16 @@ class EpisodeRewards:
             spared = (worst - max(award.met_step for award in goals)) / (worst - best)
             value = min(1.0, max(0.0, spared))
             self._pay("efficiency", value, value * task.efficiency.weight, evidence)
+
+    def pay_step(self, event: Event) -> None:
+        """Take what a step costs, down to the floor of the episode's penalties."""
+        task, state = self._ruleset.task, self._state
+        if task.step_cost is None:
+            return
+        left = min(0.0, total((task.penalty_floor, -state.penalties)))
+        worth = max(-task.step_cost * task.process, left)
+        state.penalties = total((state.penalties, worth))
+        self._pay(STEP_COST, -1.0, worth, (event.seq,))
 
     def pay_shaping(self, event: Event, *, after_last: bool) -> None:
         """Pay F = γΦ(s') − Φ(s) of the step that is sealed; Φ of the end is 0, so that the optimal

@@ -46,6 +46,7 @@ class Sealer:
         state = self._state
         if not after_last:  # what stood at the last step's end was paid there
             self._credit.pay_levels(event)
+            self._episode_rewards.pay_step(event)
         self._episode_rewards.pay_shaping(event, after_last=after_last)
         milestones = tuple(state.pending)
         disputed = self._compare_branches(milestones)

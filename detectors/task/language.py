@@ -427,6 +427,12 @@ class Task:
     penalty_floor: float = key(
         "What all penalties of an episode come to at most.", number(maximum=0, keeps_int=True), -1.0
     )
+    step_cost: float | None = key(
+        "What each step of the agent costs; with the penalties at most penalty_floor.",
+        number(above=0, keeps_int=True),
+        None,
+        omit_default=True,
+    )
     settings: StepSettings = key(
         "When a step is complete.", object_type(StepSettings), StepSettings()
     )
@@ -484,7 +490,12 @@ class Task:
     @property
     def endings(self) -> tuple[str, ...]:
         """What the task pays for beside its milestones, as components of the reward."""
-        parts = {"outcome": self.outcome, "efficiency": self.efficiency, "shaping": self.shaping}
+        parts = {
+            "outcome": self.outcome,
+            "efficiency": self.efficiency,
+            "shaping": self.shaping,
+            "step_cost": self.step_cost,
+        }
         return tuple(name for name, part in parts.items() if part is not None)
 
 

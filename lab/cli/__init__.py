@@ -11,6 +11,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "lab.cli.cascade:app",
         "measure the tiers beyond the rules against labelled trajectories",
     ),
+    "weights": ("lab.cli.weights:app", "fit a task's weights to people's preferences"),
     "task propose": (
         "lab.cli.task_propose:run",
         "make a task file of what recorded successes share and failures lack",

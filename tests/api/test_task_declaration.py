@@ -29,6 +29,7 @@ RICH: dict[str, Any] = {
     "weights": {"nav": 0.3, "ui": 0.2, "goal": 2},
     "credit": {"nav": "level"},
     "penalty_floor": -2,
+    "step_cost": 0.01,
     "settings": {"quiet_ms": 5, "settle_ms": 900},
     "limits": {"steps": 9, "seconds": 3.5},
     "outcome": {"alpha": 0.25, "success": 2, "failure": -1},

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from detectors.model.rewards import episode_total
 from detectors.sdk.arguments import declared_arguments
 from detectors.sdk.registry import Composite, Rules, rules
 from detectors.sdk.tier_rules import is_judged
 from tests.detectors import (
+    tables_actions,
     tables_bench,
     tables_grades,
     tables_language,
@@ -548,6 +550,7 @@ for table, more in (
     (YES, tables_probes.YES), (NO, tables_probes.NO),
     (YES, tables_language.YES), (NO, tables_language.NO), (YES, tables_reads.YES), (NO, tables_reads.NO),
     (YES, tables_bench.YES), (NO, tables_bench.NO), (YES, tables_grades.YES), (NO, tables_grades.NO),
+    (YES, tables_actions.YES), (NO, tables_actions.NO),
 ):  # fmt: skip
     for rule, cases in more.items():
         table[rule] = [*table.get(rule, []), *cases]
@@ -563,8 +566,8 @@ def paid(name: str, args: Any, said: list[Said]) -> float | None:
     before = [one for one in said if one[1].get("when") == "start"]  # asked before the first step
     since = [one for one in said if one not in before]
     log = episode(since, before=before)
-    (reward,) = run(ruleset(milestone, weights={"nav": 1}, probes=tables_probes.PROBES), *log)
-    return reward.reward
+    rewards = run(ruleset(milestone, weights={"nav": 1}, probes=tables_probes.PROBES), *log)
+    return episode_total(reward.reward for reward in rewards)
 
 
 @pytest.mark.parametrize(
