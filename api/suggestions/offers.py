@@ -258,7 +258,7 @@ def _text(event: Event, origin: str | None) -> Offers:
         yield {"text_visible": {"text": {"contains": text}}}
 
 
-def _shown(event: Event, origin: str | None) -> Offers:
+def _shown_text(event: Event, origin: str | None) -> Offers:
     """Offer a block's text as one that is to be visible still when it matters."""
     text = short_text(event.data.get("text"))
     if text and event.data.get("initial") is not True:
@@ -435,7 +435,7 @@ _MAKERS: Mapping[str, OfferMaker] = {
     "file.moved": _file,
     "dialog.closed": _dialog,
     "text.appeared": _text,
-    "text.shown": _shown,
+    "text.shown": _shown_text,
     "element.state_changed": _element_state,
     "clipboard.changed": _clipboard,
     "process.started": _process,

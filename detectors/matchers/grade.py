@@ -64,7 +64,7 @@ _SCHEMAS: Mapping[Way, Mapping[str, Schema]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tier:
+class GradeTier:
     """What a number of at most, or at least, so much is worth."""
 
     at_most: float
@@ -83,7 +83,7 @@ class Grade:
 
     way: Way
     numbers: tuple[float, ...] = ()
-    tiers: tuple[Tier, ...] = ()
+    tiers: tuple[GradeTier, ...] = ()
     texts: tuple[str, ...] = ()
     items: tuple[TextMatch, ...] = ()
     begin: float = 0.0
@@ -215,7 +215,7 @@ def _read_tiers(spec: object, path: Path, begin: float) -> Grade:
     return Grade("tiers", tiers=tuple(_read_tier(one, (*path, n)) for n, one in enumerate(spec)))
 
 
-def _read_tier(spec: object, path: Path) -> Tier:
+def _read_tier(spec: object, path: Path) -> GradeTier:
     expected = "{at_most or at_least or both, pays}, pays above 0, at most 1"
     if not isinstance(spec, dict) or set(spec) - {"at_most", "at_least", "pays"} or len(spec) < 2:
         raise SpecError(path, spec, expected)
@@ -224,7 +224,7 @@ def _read_tier(spec: object, path: Path) -> Tier:
     pays = spec.get("pays")
     if not is_number(pays) or not 0 < pays <= 1 or not all(map(is_number, limits)) or least > most:
         raise SpecError(path, spec, expected)
-    return Tier(float(most), float(least), float(pays))
+    return GradeTier(float(most), float(least), float(pays))
 
 
 def _read_texts(way: Literal["f1", "bleu"]) -> Callable[[object, Path, float], Grade]:
