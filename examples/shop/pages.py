@@ -4,21 +4,18 @@ too."""
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 
 from .catalog import PRODUCTS, Product, money
+from .pictures import picture
 from .state import Order, Session
 
+_STYLE = Path(__file__).with_name("shop.css").read_text(encoding="utf-8")
 _FRAME = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title} · The Lamp Shop</title>
 <link rel="icon" href="data:,"><style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }}
-nav a {{ margin-right: 1rem; }} label {{ display: block; margin-top: .6rem; }}
-input:not([type=checkbox]):not([type=radio]), textarea {{ font: inherit; width: 20rem; }}
-button {{ font: inherit; margin-top: .8rem; padding: .3rem .9rem; }}
-.wrong {{ color: #a00; }} li {{ margin: .3rem 0; }}
-iframe {{ border: 1px solid #ccc; width: 22rem; height: 9rem; }}
-</style></head><body>
-<nav aria-label="Shop"><a href="/">Home</a><a href="/cart">Cart</a><a href="/account">Account</a>
+{style}</style></head><body>
+<nav aria-label="Shop"><a href="/">{mark}Home</a><a href="/cart">Cart</a><a href="/account">Account</a>
 <a href="/login">Log in</a></nav>
 <main><h1>{title}</h1>
 {body}
@@ -35,7 +32,7 @@ _FIELDS = (
 
 def page(title: str, body: str) -> str:
     """A whole page around ``body``, which is HTML."""
-    return _FRAME.format(title=escape(title), body=body)
+    return _FRAME.format(title=escape(title), body=body, style=_STYLE, mark=picture("lamp"))
 
 
 def home(query: str | None, found: list[Product]) -> str:
@@ -45,21 +42,25 @@ def home(query: str | None, found: list[Product]) -> str:
         f'value="{escape(query or "")}"></label><button>Search</button></form>'
     )
     items = "".join(
-        f'<li><a href="/products/{one.slug}">{one.name}</a>, {one.price}</li>' for one in found
+        f'<li>{picture(one.slug)}<a href="/products/{one.slug}">{one.name}</a>, {one.price}</li>'
+        for one in found
     )
     if query is None:
         return page("The Lamp Shop", f"<p>Light, and things to put it on.</p>{form}")
-    return page(f"Search: {query}", f"{form}<p>{len(found)} found.</p><ul>{items}</ul>")
+    return page(
+        f"Search: {query}", f'{form}<p>{len(found)} found.</p><ul class="found">{items}</ul>'
+    )
 
 
 def product(one: Product) -> str:
     """One article, with the button that puts it into the cart."""
     return page(
         one.name,
+        f'<div class="article">{picture(one.slug)}<div>'
         f"<p>{one.says}</p><p>Price: {one.price}</p>"
         '<form method="post" action="/cart"><input type="hidden" name="product"'
         f' value="{one.slug}">'
-        "<button>Add to cart</button></form>",
+        "<button>Add to cart</button></form></div></div>",
     )
 
 

@@ -13,15 +13,15 @@ TERMS = page(
 SORRY = page("Sold out", '<p role="alert">Sorry, this is sold out. Nothing was ordered.</p>')
 
 DELIVERY = """<!doctype html><html lang="en"><head><meta charset="utf-8">
-<title>Delivery options</title></head><body><fieldset><legend>Delivery</legend>
+<title>Delivery options</title><style>body { font: 15px/1.5 system-ui, sans-serif }</style></head><body><fieldset><legend>Delivery</legend>
 <label><input type="radio" name="how" value="standard" checked> Standard</label>
 <label><input type="radio" name="how" value="express"> Express</label></fieldset>
 <button onclick="parent.postMessage({delivery: document.querySelector('input:checked').value}, '*')">
 Choose delivery</button></body></html>
 """
 
-PICKUP = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pick-up points</title></head>
-<body><label>Town <input name="town"></label>
+PICKUP = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pick-up points</title>
+<style>body { font: 15px/1.5 system-ui, sans-serif }</style></head><body><label>Town <input name="town"></label>
 <button onclick="document.querySelector('output').value = 'Held for you.';
  parent.postMessage({delivery: 'pickup'}, '*')">Pick up here</button> <output></output></body></html>
 """
