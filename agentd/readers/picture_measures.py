@@ -3,6 +3,7 @@ same anywhere."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 from typing import NamedTuple, Protocol
@@ -14,6 +15,8 @@ QUALITY = 80
 """On a page with a photograph: 18 kB where PNG takes 464 kB, in the same time (docs/machine.md)."""
 GRID = (64, 45)
 """Cells across and down: 20 by 20 pixels on a screen of 1280 by 900."""
+GRAY = 64
+"""Cells across and down in which brightness is reported (`gray`)."""
 SAME = 4
 """By how much of 255 a cell's mean red, green or blue may differ without a change of the cell."""
 
@@ -81,6 +84,12 @@ def phash(image: Image.Image) -> str:
     small = image.convert("L").resize((9, 8), Image.Resampling.BOX).tobytes()
     bits = [small[row * 9 + x] > small[row * 9 + x + 1] for row in range(8) for x in range(8)]
     return f"{sum(bit << (63 - place) for place, bit in enumerate(bits)):016x}"
+
+
+def gray(image: Image.Image) -> str:
+    """Return base64 of the picture's 64 × 64 mean brightnesses, by which rules compute likeness."""
+    small = image.convert("L").resize((GRAY, GRAY), Image.Resampling.BOX)
+    return base64.b64encode(small.tobytes()).decode()
 
 
 def cells(image: Image.Image) -> Image.Image:

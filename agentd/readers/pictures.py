@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import warnings
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     import PIL.Image
 
 MAX_PIXELS = 64_000_000
-GRID = 64
-"""Cells across and down in which the picture's brightness is reported (`gray`)."""
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO")
 """Formats that Pillow reads by itself: no other program is ever started for one."""
 
@@ -58,19 +55,18 @@ def read_image(file: BinaryIO, request: ReadRequest) -> Facts:
 def _measures(rgba: PIL.Image.Image) -> Facts:
     from PIL import Image, ImageStat
 
-    from agentd.readers.picture_measures import phash
+    from agentd.readers import picture_measures
 
     # As a person sees it: what is transparent lies on white.
     opaque = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")
     gray = opaque.convert("L")
     alpha = rgba.getchannel("A").histogram()
-    cells = gray.resize((GRID, GRID), Image.Resampling.BOX)
     return {
-        "phash": phash(opaque),
+        "phash": picture_measures.phash(opaque),
         "brightness": round(ImageStat.Stat(gray).mean[0], 2),
         "contrast": round(ImageStat.Stat(gray).stddev[0], 2),
         "saturation": round(ImageStat.Stat(opaque.convert("HSV")).mean[1], 2),
         "transparent": round(sum(alpha[:128]) / (rgba.width * rgba.height), 4),
         "mean": [round(value, 2) for value in ImageStat.Stat(opaque).mean],
-        "gray": base64.b64encode(cells.tobytes()).decode(),
+        "gray": picture_measures.gray(opaque),
     }

@@ -128,7 +128,7 @@ def _screen(settings: Settings, plan: Plan) -> Make | None:
         need("--screen", "desktop", "PIL", "mss")
         from agentd.sources.screen import screen_source
 
-        return screen_source(settings)
+        return screen_source(settings, plan)
 
     return make
 

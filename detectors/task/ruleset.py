@@ -42,6 +42,7 @@ ASKED = (
     "elements",
     "around",
     "points",
+    "regions",
     "file_reads",
     "cookies",
 )

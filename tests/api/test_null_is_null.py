@@ -691,6 +691,7 @@ OTHERS = {
     "task propose": "task files; what failures earn is the most that a test allows",
     "task schema": "a schema",
     "coverage": "counts of tasks",
+    "weights fit": "weights over pairs whose rewards are known; others are counted as left out",
     "audit verify": "differences",
     "audit key": "a key",
     "rm prefer": "preferences",

@@ -310,3 +310,29 @@ def test_alike_pictures_have_alike_hashes() -> None:
     assert max(apart(desktop, letter), apart(desktop, smaller)) <= 2
     assert apart(desktop, other) >= 10
     assert encode(desktop) == encode(desktop.copy()) != encode(letter)
+
+
+@needs_chromium
+async def test_regions_that_rules_ask_for_are_measured(tmp_path: Path) -> None:
+    """Each by its brightnesses and its hash; one that is not whole on the screen is left out."""
+    async with Chromium() as browser, async_playwright() as playwright:
+        agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
+        page = await agent.contexts[0].new_page()
+        await page.set_content(
+            "<body style='margin: 0'><div style='width: 80px; height: 80px;"
+            " background: linear-gradient(90deg, black, white)'></div>"
+        )
+        await page.bring_to_front()
+        regions = [[0, 0, 80, 80], [0, 0, 99_999, 10]]
+        source = ScreenSource(
+            lambda: CdpCamera(browser.endpoint, None), tmp_path, MUCH, regions=regions
+        )
+        async with running(Watch(source)) as watch:
+            told = await after(watch, 0)
+        await agent.close()
+    [measured] = told["regions"]
+    cells = base64.b64decode(measured["gray"])
+    assert (measured["region"], len(cells)) == ([0, 0, 80, 80], 64 * 64)
+    assert cells[0] < 20
+    assert cells[63] > 235
+    assert measured["phash"] == "0" * 16, "brightness falls nowhere"

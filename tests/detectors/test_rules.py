@@ -21,6 +21,7 @@ from tests.detectors import (
     tables_language,
     tables_probes,
     tables_reads,
+    tables_screen,
     tables_senses,
     tables_states,
 )
@@ -550,7 +551,7 @@ for table, more in (
     (YES, tables_probes.YES), (NO, tables_probes.NO),
     (YES, tables_language.YES), (NO, tables_language.NO), (YES, tables_reads.YES), (NO, tables_reads.NO),
     (YES, tables_bench.YES), (NO, tables_bench.NO), (YES, tables_grades.YES), (NO, tables_grades.NO),
-    (YES, tables_actions.YES), (NO, tables_actions.NO),
+    (YES, tables_actions.YES), (NO, tables_actions.NO), (YES, tables_screen.YES), (NO, tables_screen.NO),
 ):  # fmt: skip
     for rule, cases in more.items():
         table[rule] = [*table.get(rule, []), *cases]

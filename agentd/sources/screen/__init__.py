@@ -9,21 +9,28 @@ store    the files beside the journal
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from agentd.core.extras import display_for
 from agentd.core.settings import Settings
 from agentd.readers.picture_measures import Camera
 from agentd.sources.screen.source import ScreenSource
 
 
-def screen_source(settings: Settings) -> ScreenSource:
+def screen_source(settings: Settings, plan: Mapping[str, Any]) -> ScreenSource:
     """The source that ``--screen`` asks for; raises `UsageError`."""
     if settings.screen == "cdp":
-        return ScreenSource(
-            lambda: _tab(settings), settings.screens, settings.screens_max, tells=settings.visual
-        )
-    display = display_for("--screen x11")
+        camera = partial(_tab, settings)
+    else:
+        camera = partial(_desktop, display_for("--screen x11"))
     return ScreenSource(
-        lambda: _desktop(display), settings.screens, settings.screens_max, tells=settings.visual
+        camera,
+        settings.screens,
+        settings.screens_max,
+        tells=settings.visual,
+        regions=tuple(plan.get("regions") or ()),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,11 +16,22 @@ import structlog
 from PIL import Image
 
 from agentd.core.source import Sink
-from agentd.readers.picture_measures import FORMAT, Camera, NoShotError, Shot, ShotFacts, develop
+from agentd.readers.picture_measures import (
+    FORMAT,
+    Camera,
+    NoShotError,
+    Shot,
+    ShotFacts,
+    develop,
+    gray,
+    phash,
+)
 from agentd.sources.screen.store import ShotStore
-from detectors.model.kinds.desktop import ScreenCaptured
+from detectors.model.kinds.desktop import ScreenCaptured, ScreenRegion
 from detectors.model.kinds.looks import VisualScreenshotTaken
 
+MAX_REGIONS = 16
+"""Regions that are measured in each picture."""
 CLOSE_S = 4.0
 """How long the close waits for the last picture, in seconds."""
 
@@ -36,25 +47,34 @@ class ScreenSource:
     """``camera`` makes one for each life of the source; pictures go to ``folder``, at most
     ``max_bytes`` of them.
 
-    ``tells``: each picture that is kept goes into the log too, once.
+    ``tells``: each picture that is kept goes into the log too, once; ``regions``: [x, y, width,
+    height] of what is measured in each, for rules.
     """
 
     name = "screen"
 
     def __init__(
-        self, camera: Callable[[], Camera], folder: Path, max_bytes: int, *, tells: bool = False
+        self,
+        camera: Callable[[], Camera],
+        folder: Path,
+        max_bytes: int,
+        *,
+        tells: bool = False,
+        regions: Sequence[Sequence[int]] = (),
     ) -> None:
         self._camera = camera
         self._folder = folder
         self._max_bytes = max_bytes
         self._told: set[str] | None = set() if tells else None
+        self._regions = regions
         self._live: _Roll | None = None
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Take one picture as the baseline, then one after each seal; raises `SourceLostError` with
         the camera."""
         camera = self._camera()
-        roll = _Roll(camera, ShotStore(self._folder, self._max_bytes), sink, self._told)
+        store = ShotStore(self._folder, self._max_bytes)
+        roll = _Roll(camera, store, sink, self._told, self._regions)
         tasks = [asyncio.create_task(camera.run()), asyncio.create_task(roll.run(ready))]
         self._live = roll
         try:
@@ -86,8 +106,16 @@ class ScreenSource:
 class _Roll:
     """One life of the source: what is due, and what the last picture was."""
 
-    def __init__(self, camera: Camera, store: ShotStore, sink: Sink, told: set[str] | None) -> None:
+    def __init__(
+        self,
+        camera: Camera,
+        store: ShotStore,
+        sink: Sink,
+        told: set[str] | None,
+        regions: Sequence[Sequence[int]],
+    ) -> None:
         self._told = told
+        self._regions = regions
         self._camera = camera
         self._store = store
         self._sink = sink
@@ -179,6 +207,8 @@ class _Roll:
         }
         if facts.changed is not None:
             data["changed"] = facts.changed
+        if self._regions:
+            data["regions"] = await asyncio.to_thread(measure, shot.image, self._regions)
         if shot.tab is not None:
             data["tab"] = shot.tab
         refused = await asyncio.to_thread(self._store.keep, f"{facts.sha256}.{FORMAT}", facts.data)
@@ -191,6 +221,10 @@ class _Roll:
 
     def _trouble(self, of: str, reason: str) -> None:
         log.warning("A picture of the screen is missing.", why=reason)
+        if self._regions and of != "store":
+            gap = {"source": "screen", "part": "screen.captured"}
+            self._sink("gap.began", {**gap, "reason": reason})
+            self._sink("gap.ended", gap)
         if of not in self._troubles:
             self._troubles.add(of)
             self._sink("alarm.raised", {"source": "screen", "part": of, "reason": reason})
@@ -199,3 +233,15 @@ class _Roll:
         if of in self._troubles:
             self._troubles.discard(of)
             self._sink("alarm.ended", {"source": "screen", "part": of})
+
+
+def measure(image: Image.Image, regions: Sequence[Sequence[int]]) -> list[ScreenRegion]:
+    """Measure the regions that are whole on the picture."""
+    found: list[ScreenRegion] = []
+    for x, y, width, height in regions[:MAX_REGIONS]:
+        if x + width > image.width or y + height > image.height:
+            continue
+        part = image.crop((x, y, x + width, y + height))
+        region = [x, y, width, height]
+        found.append({"region": region, "gray": gray(part), "phash": phash(part)})
+    return found

@@ -219,12 +219,21 @@ class ClipboardChanged(TypedDict):
     baseline: NotRequired[bool]
 
 
+class ScreenRegion(TypedDict):
+    """`region`: [x, y, width, height] in pixels; `gray`: base64 of its 64 × 64 mean brightnesses;
+    `phash`: its 64-bit perceptual hash, in hex."""
+
+    region: list[int]
+    gray: str
+    phash: str
+
+
 @SCREEN.kind("screen.captured")
 class ScreenCaptured(TypedDict):
     """The screen after the step's seal, kept as `<sha256>.<format>` beside the journal. `backend`:
     x11 or cdp; `delay_ms`: taken so long after the seal; `phash`: 64-bit perceptual hash, in hex;
-    `changed`: share of cells that differ from the picture before; `kept` false: the disk's cap is
-    reached."""
+    `changed`: share of cells that differ from the picture before; `regions`: those that rules ask
+    for, as far as they are on the screen; `kept` false: the disk's cap is reached."""
 
     step: NotRequired[int]
     sha256: str
@@ -232,6 +241,7 @@ class ScreenCaptured(TypedDict):
     height: int
     phash: str
     changed: NotRequired[float]
+    regions: NotRequired[list[ScreenRegion]]
     tab: NotRequired[str]
     backend: str
     format: str
