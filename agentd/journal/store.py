@@ -36,6 +36,8 @@ class JournalStore:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._acknowledged: int | None = None
+        """What `write` noted last."""
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         try:
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -64,11 +66,17 @@ class JournalStore:
     def write(
         self, rows: Sequence[Row], cuts: Sequence[tuple[int, int, str, str]], acknowledged: int
     ) -> None:
-        """Add events and segments, and note what is acknowledged, all or nothing."""
+        """Add events and segments, and note what is acknowledged, all or nothing.
+
+        What is as it was is not written again: a tool call waits for this.
+        """
         with self._transaction():
             self._db.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", rows)
-            self._db.executemany("INSERT INTO segments VALUES (?, ?, ?, ?)", cuts)
-            self._put({"acknowledged": str(acknowledged).encode()})
+            if cuts:
+                self._db.executemany("INSERT INTO segments VALUES (?, ?, ?, ?)", cuts)
+            if acknowledged != self._acknowledged:
+                self._put({"acknowledged": str(acknowledged).encode()})
+        self._acknowledged = acknowledged
 
     def rewrite(self, rows: Sequence[Row], values: Mapping[str, bytes]) -> None:
         """Put events in the place of those of the same numbers, and named values, all or

@@ -17,6 +17,7 @@ from agentd.mcp.control import BegunStep, ReportError, StepPort
 from agentd.mcp.event_values import event_text, event_value
 from agentd.mcp.messages import ToolRequest, ToolReturn
 
+CALLED, RETURNED = "agent.tool_called", "agent.tool_returned"
 MAX_RUNNING = 1_000
 """Calls that run at a time; one more is no step."""
 MAX_REPORTS = 4_000
@@ -40,11 +41,19 @@ class RunningCall:
 
 @dataclass(eq=False, slots=True)
 class _Beginning:
-    """Calls that pass together. ``is_late``: they have passed, so that no step begins for them."""
+    """Calls that pass together. ``sent``: the answer to come of the daemon, where it could be asked
+    at once; ``is_late``: they have passed, so that no step begins for them."""
 
     calls: Sequence[RunningCall]
     begun: asyncio.Event = field(default_factory=asyncio.Event)
+    sent: asyncio.Future[bytes] | None = None
     is_late: bool = False
+
+
+def _begin_body(call: RunningCall) -> tuple[dict[str, object], dict[str, object]]:
+    """Return a step's action and the call that it begins with, as the daemon is told."""
+    action = {"tool": call.tool, "arguments": call.arguments}
+    return action, {"call": call.call, **action}
 
 
 class CallBrackets:
@@ -53,8 +62,9 @@ class CallBrackets:
     Calls that overlap share one step: it begins with the first and ends when none of them runs any
     longer, for what is seen meanwhile may be the doing of each. A call waits at most
     ``begin_wait_s`` for its step; then it passes, and if its step has not been asked for by then it
-    has none: nothing of it is reported, so that no other step is paid for it. ``scope`` tells calls
-    of the same id apart: a session, or a connection.
+    has none: nothing of it is reported, so that no other step is paid for it. What is reported is
+    that something was not: a step of which a rule depends on it is not known then, and not worth 0.
+    ``scope`` tells calls of the same id apart: a session, or a connection.
     """
 
     def __init__(self, port: StepPort, masker: Masker, begin_wait_s: float) -> None:
@@ -67,6 +77,10 @@ class CallBrackets:
         self._step: BegunStep | None = None
         self._session = secrets.token_hex(4)
         self._count = 0
+        self._missed: dict[str, str] = {}
+        """Kinds of events that were not reported and of which the daemon does not know yet, with
+        the reason."""
+        self._is_reporting = False
         self._reports: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self._worker: asyncio.Task[None] | None = None
 
@@ -77,17 +91,32 @@ class CallBrackets:
             return
         self._give_up_waiting()
         beginning = _Beginning(new)
+        if len(new) == 1 and self._is_idle() and self._step is None and not self._missed:
+            beginning.sent = self._port.send_begin(*_begin_body(new[0]))
         self._report(partial(self._begin, beginning))
-        try:
-            async with asyncio.timeout(self._begin_wait_s):
-                await beginning.begun.wait()
-        except TimeoutError:
+        if not await self._wait_begun(beginning):
             beginning.is_late = True
             log.warning(
                 "A tool call passed before its step had begun.",
                 tool=new[0].tool,
                 waited_s=self._begin_wait_s,
             )
+
+    async def _wait_begun(self, beginning: _Beginning) -> bool:
+        """Return whether a step has begun, or cannot, within the bound."""
+        if beginning.sent is not None:
+            done, _ = await asyncio.wait({beginning.sent}, timeout=self._begin_wait_s)
+            return bool(done)
+        try:
+            async with asyncio.timeout(self._begin_wait_s):
+                await beginning.begun.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _is_idle(self) -> bool:
+        """Return whether nothing waits to be reported, or is being."""
+        return self._reports.empty() and not self._is_reporting
 
     def is_running(self) -> bool:
         """Return whether any call has not come back."""
@@ -129,7 +158,7 @@ class CallBrackets:
         for key in [key for key in self._running if key[0] == scope]:
             running = self._running.pop(key)
             log.warning("An answer was too long to be reported.", tool=running.tool)
-            self._report(partial(self._leave, running))
+            self._report(partial(self._finish_unseen, running))
 
     async def settle(self) -> None:
         """Wait until everything so far is reported, or could not be."""
@@ -155,6 +184,10 @@ class CallBrackets:
         obstacle = self._find_obstacle(key)
         if obstacle is not None:
             log.warning("A tool call is no step.", tool=call.tool, why=obstacle)
+            if self._reports.qsize() < MAX_REPORTS:
+                self._report(partial(self._miss, (CALLED, RETURNED), obstacle))
+            else:
+                self._missed |= dict.fromkeys((CALLED, RETURNED), obstacle)
             return None
         self._count += 1
         running = RunningCall(
@@ -195,15 +228,18 @@ class CallBrackets:
     async def _work(self) -> None:
         while True:
             report = await self._reports.get()
+            self._is_reporting = True
             try:
                 await report()
             except ReportError as error:
                 log.warning("The daemon was not told of a tool call.", why=str(error))
             finally:
+                self._is_reporting = False
                 self._reports.task_done()
 
     async def _begin(self, beginning: _Beginning) -> None:
-        if beginning.is_late:
+        if beginning.is_late and beginning.sent is None:
+            await self._miss((CALLED, RETURNED), "a tool call passed before its step could begin")
             return
         if self._step is not None and not self._port.is_current(self._step):
             # Another episode has begun: what still runs is none of its calls.
@@ -212,38 +248,56 @@ class CallBrackets:
             self._in_step.clear()
             self._step = None
         try:
+            await self._miss()
             for running in beginning.calls:
-                body = {
-                    "call": running.call,
-                    "tool": running.tool,
-                    "arguments": running.arguments,
-                }
+                action, body = _begin_body(running)
                 if self._step is not None:
                     await self._port.report_call(self._step, body)
                 else:
-                    action = {"tool": running.tool, "arguments": running.arguments}
-                    self._step = await self._port.begin(action, body)
+                    self._step = await self._port.begin(action, body, beginning.sent)
                 self._in_step.add(running)
                 running.has_step = True
         except ReportError as error:
             tools = [running.tool for running in beginning.calls if not running.has_step]
+            self._missed |= dict.fromkeys((CALLED, RETURNED), f"a tool call is no step: {error}")
             log.warning("A tool call is no step.", tool=", ".join(tools), why=str(error))
         finally:
             beginning.begun.set()
 
+    async def _miss(self, kinds: Sequence[str] = (), reason: str = "") -> None:
+        """Tell the daemon what was not reported so far, and ``kinds``; with the next report where
+        it cannot be told now. Raises `ReportError`."""
+        self._missed |= dict.fromkeys(kinds, reason)
+        while self._missed:
+            why = next(iter(self._missed.values()))
+            told = [kind for kind, one in self._missed.items() if one == why]
+            await self._port.miss(told, why)
+            for kind in told:
+                del self._missed[kind]
+
     async def _finish(self, running: RunningCall, body: dict[str, object]) -> None:
         if not running.has_step or self._step is None:
             return
+        step, is_last = self._step, self._leave(running)
         try:
-            await self._port.report_return(self._step, body)
-        finally:
-            await self._leave(running)
+            await self._port.report_return(step, body, is_last=is_last)
+        except ReportError as error:
+            self._missed[RETURNED] = f"what a tool call came back with: {error}"
+            raise
 
-    async def _leave(self, running: RunningCall) -> None:
-        """End the step if no other call of it runs."""
-        if not running.has_step:
+    async def _finish_unseen(self, running: RunningCall) -> None:
+        """End the step of a call whose answer could not be read, if no other call of it runs."""
+        if not running.has_step or self._step is None:
             return
-        self._in_step.discard(running)
-        if not self._in_step and self._step is not None:
-            step, self._step = self._step, None
+        step, is_last = self._step, self._leave(running)
+        await self._miss((RETURNED,), "a tool's answer was too long to be read")
+        if is_last:
             await self._port.end(step)
+
+    def _leave(self, running: RunningCall) -> bool:
+        """Take a call out of the step, and return whether it was its last."""
+        self._in_step.discard(running)
+        if self._in_step:
+            return False
+        self._step = None
+        return True

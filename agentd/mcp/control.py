@@ -1,24 +1,29 @@
-"""Steps at the control port of the daemon beside the gateway: one connection, a request at a time.
+"""Steps at the control port of the daemon beside the gateway: one connection, a line of JSON for
+each report (`agentd/session/step_stream.py`).
 
-By h11 over asyncio's own streams, for a tool call waits for it: httpx takes twice as long.
+A tool call waits for it, and a request of HTTP would take the two processes longer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import os
+from collections import deque
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import h11
 import orjson
 
 REQUEST_S = 30.0
-"""How long the daemon may take to answer one request, in seconds."""
+"""How long the daemon may take to answer one line, in seconds."""
 MAX_ANSWER = 64 << 10
 """Bytes of an answer that are read."""
-_READ_BYTES = 16 << 10
+_UPGRADE = (
+    "GET /v1/steps HTTP/1.1\r\nhost: agentd\r\nauthorization: Bearer {}\r\n"
+    "connection: upgrade\r\nupgrade: agentd-steps/1\r\n\r\n"
+)
 
 
 class ReportError(Exception):
@@ -35,8 +40,20 @@ class BegunStep(NamedTuple):
 class StepPort(Protocol):
     """Where steps begin and end, and what happens there is reported. Each raises `ReportError`."""
 
-    async def begin(self, action: object, call: Mapping[str, object]) -> BegunStep:
-        """Begin the next step with a tool call."""
+    def send_begin(
+        self, action: object, call: Mapping[str, object]
+    ) -> asyncio.Future[bytes] | None:
+        """Ask at once for the next step to begin; None where that needs a connection first. The
+        answer is for `begin`."""
+        ...
+
+    async def begin(
+        self,
+        action: object,
+        call: Mapping[str, object],
+        sent: asyncio.Future[bytes] | None = None,
+    ) -> BegunStep:
+        """Begin the next step with a tool call; ``sent``: it was asked for already."""
         ...
 
     def is_current(self, step: BegunStep) -> bool:
@@ -47,13 +64,81 @@ class StepPort(Protocol):
         """Report a further tool call of the step that runs."""
         ...
 
-    async def report_return(self, step: BegunStep, returned: Mapping[str, object]) -> None:
-        """Report what a tool call came back with."""
+    async def report_return(
+        self, step: BegunStep, returned: Mapping[str, object], *, is_last: bool
+    ) -> None:
+        """Report what a tool call came back with, and end its step if ``is_last``."""
         ...
 
     async def end(self, step: BegunStep) -> None:
         """End a step, whose seal follows by itself."""
         ...
+
+    async def miss(self, kinds: Sequence[str], reason: str) -> None:
+        """Report that events of these kinds were not reported."""
+        ...
+
+
+class _Lines(asyncio.Protocol):
+    """The gateway's end of a stream of steps: each line that is sent has one answer, in order."""
+
+    def __init__(self) -> None:
+        self.accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._transport: asyncio.Transport | None = None
+        self._answers: deque[asyncio.Future[bytes]] = deque()
+        self._kept = b""
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        why = exc or ConnectionError("the daemon closed the connection")
+        for waiting in (self.accepted, *self._answers):
+            if not waiting.done():
+                waiting.set_exception(why)
+        self._answers.clear()
+
+    def data_received(self, data: bytes) -> None:
+        self._kept += data
+        if not self.accepted.done():
+            head, mark, rest = self._kept.partition(b"\r\n\r\n")
+            if not mark:
+                return
+            self._kept = rest
+            if not head.startswith(b"HTTP/1.1 101 "):
+                first = head.partition(b"\r\n")[0][:100].decode("latin-1")
+                self.accepted.set_exception(ConnectionError(f"the daemon answered {first}"))
+                self.close()
+                return
+            self.accepted.set_result(None)
+        *lines, self._kept = self._kept.split(b"\n")
+        for line in lines:
+            if self._answers and not (waiting := self._answers.popleft()).done():
+                waiting.set_result(line)
+        if len(self._kept) > MAX_ANSWER:
+            self.close()
+
+    def write(self, data: bytes) -> None:
+        if self._transport is None:
+            raise ConnectionError("the daemon closed the connection")
+        self._transport.write(data)
+
+    def ask(self, line: bytes) -> asyncio.Future[bytes]:
+        """Send a line and return its answer to come. Raises `ConnectionError`."""
+        self.write(line + b"\n")
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._answers.append(answer)
+        return answer
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
 
 
 class DaemonPort:
@@ -61,16 +146,14 @@ class DaemonPort:
     `agentd join`: of the latter that of the episode which runs."""
 
     def __init__(self, state: Path) -> None:
-        self._state = state
+        self._state, self._own_address = state, os.fspath(state / "agentd.json")
         self._where: dict[str, Any] = {}
         """To where the connection is."""
         self._found: dict[str, Any] = {}
         self._token = ""
         self._read_from: tuple[Path, int] | None = None
         """Of which folder, as it was when, address and token are."""
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._http = h11.Connection(h11.CLIENT)
+        self._lines: _Lines | None = None
 
     def find_obstacle(self) -> str | None:
         """Return why no step can begin now, as far as the state folder says."""
@@ -80,8 +163,24 @@ class DaemonPort:
             return f"no daemon listens, as far as {self._state} says: {error}"
         return None
 
-    async def begin(self, action: object, call: Mapping[str, object]) -> BegunStep:
-        begun = await self._post("/v1/steps", {"action": action, "call": call}, None)
+    def send_begin(
+        self, action: object, call: Mapping[str, object]
+    ) -> asyncio.Future[bytes] | None:
+        try:
+            lines = self._connected()
+            if lines is None:
+                return None
+            return lines.ask(orjson.dumps({"begin": {"action": action, "call": call}}))
+        except (OSError, ValueError, KeyError):
+            return None
+
+    async def begin(
+        self,
+        action: object,
+        call: Mapping[str, object],
+        sent: asyncio.Future[bytes] | None = None,
+    ) -> BegunStep:
+        begun = await self._ask({"begin": {"action": action, "call": call}}, None, sent)
         return BegunStep(str(self._where["episode"]), int(begun["step"]))
 
     def is_current(self, step: BegunStep) -> bool:
@@ -91,98 +190,95 @@ class DaemonPort:
             return True  # a daemon that is started again goes on with its episode
 
     async def report_call(self, step: BegunStep, call: Mapping[str, object]) -> None:
-        await self._post("/v1/tools:call", call, step)
+        await self._ask({"call": call}, step)
 
-    async def report_return(self, step: BegunStep, returned: Mapping[str, object]) -> None:
-        await self._post("/v1/tools:return", returned, step)
+    async def report_return(
+        self, step: BegunStep, returned: Mapping[str, object], *, is_last: bool
+    ) -> None:
+        line: dict[str, object] = {"return": returned}
+        if is_last:
+            line["end"] = step.number
+        await self._ask(line, step)
 
     async def end(self, step: BegunStep) -> None:
-        await self._post(f"/v1/steps/{step.number}:end", {}, step)
+        await self._ask({"end": step.number}, step)
+
+    async def miss(self, kinds: Sequence[str], reason: str) -> None:
+        await self._ask({"missed": list(kinds), "reason": reason}, None)
 
     async def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        self._reader = self._writer = None
+        if self._lines is not None:
+            self._lines.close()
+        self._lines = None
 
-    async def _post(
-        self, path: str, body: Mapping[str, object], step: BegunStep | None
+    async def _ask(
+        self,
+        line: Mapping[str, object],
+        step: BegunStep | None,
+        sent: asyncio.Future[bytes] | None = None,
     ) -> dict[str, Any]:
-        """Ask the daemon, of an episode with ``step`` in it. Raises `ReportError`."""
+        """Tell the daemon, of an episode with ``step`` in it; ``sent``: it was told already. Raises
+        `ReportError`."""
         try:
             async with asyncio.timeout(REQUEST_S):
-                token = await self._connect()
-                if step is not None and self._where["episode"] != step.episode:
-                    raise ReportError(f"the episode {step.episode} is over")
-                status, answer = await self._ask(path, token, orjson.dumps(body))
+                if sent is None:
+                    lines = await self._connect()
+                    if step is not None and self._where["episode"] != step.episode:
+                        raise ReportError(f"the episode {step.episode} is over")
+                    sent = lines.ask(orjson.dumps(line))
+                answer = orjson.loads(await asyncio.shield(sent))
         except TimeoutError:
             await self.close()
             raise ReportError(f"the daemon did not answer within {REQUEST_S:g} s") from None
         except asyncio.CancelledError:
             await self.close()
             raise
-        except (OSError, ValueError, KeyError, h11.ProtocolError) as error:
+        except (OSError, ValueError, KeyError) as error:
             await self.close()
             raise ReportError(
                 f"no daemon listens, as far as {self._state} says: {str(error) or repr(error)}"
             ) from error
-        if status != 200:
-            raise ReportError(f"the daemon refused {path}: {answer[:300].decode(errors='replace')}")
-        document: dict[str, Any] = orjson.loads(answer)
+        if "status" in answer:
+            raise ReportError(f"the daemon refused it: {str(answer.get('detail'))[:300]}")
+        document: dict[str, Any] = answer
         return document
 
-    async def _connect(self) -> str:
-        """Connect to where the daemon listens now, and return the token. Raises `OSError`,
+    def _find(self) -> tuple[Path, int]:
+        """Return the state folder of the daemon that runs, and when it said where it listens."""
+        try:
+            return self._state, os.stat(self._own_address).st_mtime_ns
+        except FileNotFoundError:
+            folder = _running(self._state)
+            return folder, (folder / "agentd.json").stat().st_mtime_ns
+
+    def _connected(self) -> _Lines | None:
+        """Return the connection to where the daemon listens now, if it stands. Raises `OSError`,
         `ValueError` or `KeyError`."""
-        folder = _running(self._state)
-        changed_ns = (folder / "agentd.json").stat().st_mtime_ns
+        folder, changed_ns = self._find()
         if (folder, changed_ns) != self._read_from:
             self._found = _read_address(folder)
             self._token = (folder / "control.token").read_text().strip()
             self._read_from = folder, changed_ns
-        where, token = self._found, self._token
-        is_open = self._reader is not None and not self._reader.at_eof()
-        if where == self._where and is_open and self._http.our_state is h11.IDLE:
-            return token
-        await self.close()
-        if "socket" in where:
-            opening = asyncio.open_unix_connection(where["socket"])
-        else:
-            opening = asyncio.open_connection("127.0.0.1", int(where["port"]))
-        self._reader, self._writer = await opening
-        self._http = h11.Connection(h11.CLIENT)
-        self._where = where
-        return token
+        is_open = self._lines is not None and self._lines.is_open
+        return self._lines if is_open and self._found == self._where else None
 
-    async def _ask(self, path: str, token: str, body: bytes) -> tuple[int, bytes]:
-        assert self._reader is not None
-        assert self._writer is not None
-        headers = [
-            ("host", "agentd"),
-            ("authorization", f"Bearer {token}"),
-            ("content-type", "application/json"),
-            ("content-length", str(len(body))),
-        ]
-        request = h11.Request(method="POST", target=path, headers=headers)
-        for part in (request, h11.Data(data=body), h11.EndOfMessage()):
-            self._writer.write(self._http.send(part) or b"")
-        status, answer = 0, b""
-        while True:
-            event = self._http.next_event()
-            if event is h11.NEED_DATA:
-                self._http.receive_data(await self._reader.read(_READ_BYTES))
-            elif isinstance(event, h11.Response):
-                status = event.status_code
-            elif isinstance(event, h11.Data):
-                answer += event.data
-                if len(answer) > MAX_ANSWER:
-                    raise ValueError(f"an answer longer than {MAX_ANSWER} bytes")
-            elif isinstance(event, h11.EndOfMessage):
-                break
-            else:
-                raise ConnectionError("the daemon closed the connection")
-        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
-            self._http.start_next_cycle()
-        return status, answer
+    async def _connect(self) -> _Lines:
+        """Connect to where the daemon listens now. Raises `OSError`, `ValueError` or `KeyError`."""
+        known = self._connected()
+        if known is not None:
+            return known
+        await self.close()
+        where = self._found
+        loop = asyncio.get_running_loop()
+        if "socket" in where:
+            _, lines = await loop.create_unix_connection(_Lines, where["socket"])
+        else:
+            _, lines = await loop.create_connection(_Lines, "127.0.0.1", int(where["port"]))
+        self._lines = lines
+        lines.write(_UPGRADE.format(self._token).encode())
+        await lines.accepted
+        self._where = where
+        return lines
 
 
 def _read_address(folder: Path) -> dict[str, Any]:

@@ -41,21 +41,24 @@ class ByteWriter(Protocol):
 async def run_stdio(command: Sequence[str], brackets: CallBrackets) -> int:
     """Start a server, pass everything between it and whoever started us, and return its exit status
     (of a signal 128 and its number). Raises `UsageError` where it cannot be started."""
+    end, theirs = os.pipe()
     try:
         server = await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+            *command, stdin=asyncio.subprocess.PIPE, stdout=theirs
         )
     except OSError as error:
+        os.close(end)
         raise UsageError(
             f"{command[0]}: {error.strerror}; expected a command that can be run"
         ) from None
+    finally:
+        os.close(theirs)
     _pass_signals(server)
     assert server.stdin is not None
-    assert server.stdout is not None
     requests = await _open_reader(_take_over(0, os.O_RDONLY))
     answers = await _open_writer(_take_over(1, os.O_WRONLY))
     asking = asyncio.create_task(pass_requests(requests, server.stdin, brackets), name="requests")
-    await pass_answers(server.stdout, answers, brackets)
+    await pass_answers(await _open_passing(end, answers), brackets)
     answers.close()
     code = await server.wait()
     asking.cancel()
@@ -97,20 +100,33 @@ async def _pass_request(piece: StreamPiece, server: ByteWriter, brackets: CallBr
             brackets.cancel(SCOPE, message.request, message.reason)
 
 
-async def pass_answers(server: ByteReader, client: ByteWriter, brackets: CallBrackets) -> None:
-    """Pass what the server sends, until it sends no more.
+class PassingReader(asyncio.StreamReader):
+    """What the server sends: written to ``client`` as it comes, before anybody is woken to read
+    it."""
 
-    Each chunk is written first, and read before anything else happens: what the client does next
-    comes after the answers in it.
+    def __init__(self, client: ByteWriter) -> None:
+        super().__init__(CHUNK_BYTES)
+        self.client = client
+        self.is_taken = True
+        """Whether the client still reads."""
+
+    def feed_data(self, data: bytes) -> None:
+        """Take a chunk; asyncio's own name."""
+        if self.is_taken:
+            self.client.write(data)
+        super().feed_data(data)
+
+
+async def pass_answers(server: PassingReader, brackets: CallBrackets) -> None:
+    """Read what the server sends and the client has already, until it sends no more.
+
+    Each chunk is read before anything that the client does next is: its answers come first.
     """
     lines = LineSplitter()
-    is_read = True
     while chunk := await server.read(CHUNK_BYTES):
-        if is_read:
-            client.write(chunk)
         for piece in lines.feed(chunk):
             _note_answers(piece, brackets)
-        is_read = is_read and await _drain(client)
+        server.is_taken = server.is_taken and await _drain(server.client)
     if (rest := lines.finish()) is not None:
         _note_answers(rest, brackets)
 
@@ -184,6 +200,15 @@ async def _open_reader(descriptor: int) -> ByteReader:
         return _File(descriptor)
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(CHUNK_BYTES)
+    await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", 0)
+    )
+    return reader
+
+
+async def _open_passing(descriptor: int, client: ByteWriter) -> PassingReader:
+    loop = asyncio.get_running_loop()
+    reader = PassingReader(client)
     await loop.connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", 0)
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, MutableMapping
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 import structlog
@@ -19,7 +20,7 @@ from agentd.core.errors import UsageError
 from agentd.mcp.brackets import CallBrackets
 from agentd.mcp.framing import MAX_MESSAGE_BYTES, EventSplitter
 from agentd.mcp.messages import Cancellation, ToolRequest, ToolReturn, read_messages
-from common.plain_answers import ASYNC_HOOKS, HEADERS
+from common.plain_answers import refuse_packed
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -39,6 +40,32 @@ _HOP_BY_HOP = frozenset(
 log = structlog.get_logger(__name__)
 
 
+class Upstream:
+    """The server at ``base``, asked over ``transport`` itself: a client of httpx would keep cookies
+    of one session for another, and take as long again as the request."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport, base: str) -> None:
+        self._transport, self._base = transport, base
+
+    @asynccontextmanager
+    async def ask(self, exchange: _Exchange) -> AsyncIterator[httpx.Response]:
+        """Pass a request on; its answer is read while this is open. Raises `httpx.HTTPError`."""
+        request = httpx.Request(
+            exchange.method,
+            self._base + exchange.path,
+            headers=exchange.upstream_headers(),
+            content=exchange.content(),
+            extensions={"timeout": {"connect": CONNECT_S}},
+        )
+        answer = await self._transport.handle_async_request(request)
+        answer.request = request
+        try:
+            refuse_packed(answer)
+            yield answer
+        finally:
+            await answer.aclose()
+
+
 class HttpGateway:
     """The gateway as an ASGI application before the server that ``upstream`` asks.
 
@@ -46,9 +73,7 @@ class HttpGateway:
     name, against pages that let theirs point here, sees its own.
     """
 
-    def __init__(
-        self, upstream: httpx.AsyncClient, brackets: CallBrackets, *, is_local: bool
-    ) -> None:
+    def __init__(self, upstream: Upstream, brackets: CallBrackets, *, is_local: bool) -> None:
         self._upstream, self._brackets, self._is_local = upstream, brackets, is_local
         self._posts = count()
 
@@ -108,12 +133,7 @@ class HttpGateway:
                 self._brackets.cancel(session, message.request, message.reason)
 
     async def _forward(self, exchange: _Exchange, session: Hashable) -> None:
-        async with self._upstream.stream(
-            exchange.method,
-            exchange.path,
-            headers=exchange.upstream_headers(),
-            content=exchange.content(),
-        ) as answer:
+        async with self._upstream.ask(exchange) as answer:
             await exchange.start(answer)
             kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind == "text/event-stream":
@@ -292,13 +312,9 @@ async def run_http(url: str, listen: tuple[str, int], brackets: CallBrackets) ->
     parts = urlsplit(url)
     host, port = listen
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
-    async with httpx.AsyncClient(
-        base_url=f"{parts.scheme}://{parts.netloc}",
-        headers=HEADERS,
-        event_hooks=ASYNC_HOOKS,
-        timeout=httpx.Timeout(None, connect=CONNECT_S),
-        limits=limits,
-    ) as upstream:
+    proxy = None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
+    async with httpx.AsyncHTTPTransport(limits=limits, proxy=proxy) as transport:
+        upstream = Upstream(transport, f"{parts.scheme}://{parts.netloc}")
         app = HttpGateway(upstream, brackets, is_local=host in LOOPBACK)
         config = uvicorn.Config(
             app,

@@ -25,29 +25,27 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agentd.core.errors import UsageError
-from agentd.core.problems import (
-    ProblemError,
-    answer,
-    body_of,
-    check_fields,
-    field_problem,
-    on_problem,
-)
+from agentd.core.problems import ProblemError, answer, body_of, field_problem, on_problem
 from agentd.core.settings import BODY_S
 from agentd.session.step_controller import Conductor, NotKeptError, Said
 from agentd.session.step_state import StepError
+from agentd.session.step_stream import (
+    BEGIN_FIELDS,
+    CALL_FIELDS,
+    CALL_NEEDED,
+    RETURN_FIELDS,
+    RETURN_NEEDED,
+    StepStream,
+    checked_begin,
+    full_problem,
+    step_problem,
+)
 from agentd.session.waiting import BACKLOG, QUEUE, protocol_for
 
 WAIT_MS = 60_000
 """The longest that one question for readiness may wait, in milliseconds."""
 STEP_DIGITS = 10
 """How many digits a step's number in a path may have."""
-CALL_FIELDS: dict[str, tuple[type, ...]] = {
-    "call": (str,),
-    "tool": (str,),
-    "arguments": (object,),
-}
-CALL_NEEDED = ("call", "tool")
 SOCKET_PATH = 107
 """How many bytes the kernel takes of a Unix socket's path."""
 
@@ -114,14 +112,8 @@ class _Routes:
 
     async def begin(self, request: Request) -> Response:
         self._authorize(request)
-        fields = {"step": (int, type(None)), "action": (object,), "call": (dict, type(None))}
-        body = await body_of(request, fields)
-        call = body.get("call")
-        if call is not None:
-            check_fields(call, CALL_FIELDS, CALL_NEEDED)
-            call.setdefault("arguments", {})
-        begun = await self._conductor.begin(body.get("step"), body.get("action"), call=call)
-        return _as_response(begun)
+        body = checked_begin(await body_of(request, BEGIN_FIELDS))
+        return _as_response(await self._conductor.begin(**body))
 
     async def end(self, request: Request) -> Response:
         self._authorize(request)
@@ -148,8 +140,7 @@ class _Routes:
 
     async def tool_returned(self, request: Request) -> Response:
         self._authorize(request)
-        fields = {"call": (str,), "ok": (bool,), "result": (object,), "error": (object,)}
-        body = await body_of(request, fields, ("call", "ok"))
+        body = await body_of(request, RETURN_FIELDS, RETURN_NEEDED)
         return _as_response(await self._conductor.say("agent.tool_returned", body))
 
     async def close(self, request: Request) -> Response:
@@ -199,15 +190,12 @@ def _as_response(said: Said) -> Response:
 
 async def _on_step(request: Request, error: Exception) -> Response:
     assert isinstance(error, StepError)
-    return await on_problem(
-        request, field_problem(error.field, error.value, error.wanted, status=409)
-    )
+    return await on_problem(request, step_problem(error))
 
 
 async def _on_full(request: Request, error: Exception) -> Response:
-    return await on_problem(
-        request, ProblemError(507, "The journal is full", f"the journal took nothing: {error}")
-    )
+    assert isinstance(error, NotKeptError)
+    return await on_problem(request, full_problem(error))
 
 
 class _Server(uvicorn.Server):
@@ -228,18 +216,25 @@ class _Server(uvicorn.Server):
 class ControlPort:
     """Listens at ``where``: a port's number (0: any free one) or a Unix socket's path.
 
-    ``body_s``: how long a request's body may take to come, in seconds. Raises `UsageError` where
+    ``body_s``: how long a request's body may take to come, in seconds; ``conductor``: whose steps a
+    connection may become a stream of, None for no such connections. Raises `UsageError` where
     ``where`` is taken.
     """
 
     def __init__(
-        self, app: Starlette, token: str, where: int | Path, body_s: float = BODY_S
+        self,
+        app: Starlette,
+        token: str,
+        where: int | Path,
+        body_s: float = BODY_S,
+        conductor: Conductor | None = None,
     ) -> None:
+        self._streams: set[StepStream] = set()
         self._socket = _listener(where) if isinstance(where, int) else _unix_listener(where)
         self.where: int | Path = where if isinstance(where, Path) else self._socket.getsockname()[1]
         config = uvicorn.Config(
             app,
-            http=protocol_for(token, body_s),
+            http=protocol_for(token, body_s, conductor and self._stream_of(conductor)),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -249,6 +244,9 @@ class ControlPort:
         )
         self._server = _Server(config)
         self._task: asyncio.Task[None] | None = None
+
+    def _stream_of(self, conductor: Conductor) -> Callable[[], StepStream]:
+        return lambda: StepStream(conductor, self._streams)
 
     @property
     def address(self) -> str:
@@ -264,6 +262,8 @@ class ControlPort:
     async def stop(self) -> None:
         """Let running requests finish (at most a second) and close the port."""
         self._server.should_exit = True
+        for stream in list(self._streams):
+            stream.close()
         if self._task is not None:
             await self._task
         self._socket.close()

@@ -64,7 +64,7 @@ class Session:
         self._readiness: asyncio.Task[None] | None = None
         app = make_app(self.conductor, control, Health(self.health, self.supervisor))
         where = settings.port if settings.socket is None else settings.socket
-        self._port = ControlPort(app, control, where, settings.body_wait)
+        self._port = ControlPort(app, control, where, settings.body_wait, self.conductor)
 
     def resume(self) -> None:
         """Open the journal's episode, or take up where the process before ended: its steps, its

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, NamedTuple, Protocol
 
 import structlog
@@ -140,6 +140,26 @@ class Conductor:
         """Return the number of an answer or a tool event, of its first time where there was one."""
         before = self.steps.call_seq(kind, data["call"]) if "call" in data else None
         return self._append(kind, data, command) if before is None else before
+
+    async def finish(self, step: int, returned: dict[str, Any]) -> Said:
+        """Journal what a tool call came back with, then the end of its step. Raises as `begin`."""
+        async with self._in_turn():
+            self._append_once("agent.tool_returned", returned, None)
+            if not self.steps.ends(step):
+                return self._again("step.ended")
+            return self._say("step.ended", {"step": step}, None)
+
+    async def miss(self, kinds: Iterable[str], reason: str) -> Said:
+        """Journal that events of these kinds were not reported until now: a gap that is over, which
+        leaves the step unknown where its task depends on them. Raises as `begin`."""
+        async with self._turn:
+            self.steps.must_be_open()
+            seq = 0
+            for kind in kinds:
+                part = {"source": "steps", "part": kind}
+                self._append("gap.began", {**part, "reason": reason}, None, "journal")
+                seq = self._append("gap.ended", dict(part), None, "journal")
+            return self._wait_durable(seq)
 
     async def close(self, reason: str, *, truncated: bool = False) -> Said:
         """Close the episode: end the open step, fence, and journal ``episode.closed`` as the last

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+from collections.abc import Callable
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from agentd.session.step_stream import ACCEPTED, UPGRADE
 
 MAX_WAITING = 256
 """How many connections wait without having shown the token; one more closes the oldest."""
@@ -31,11 +34,12 @@ class WaitingProtocol(H11Protocol):
     """uvicorn's, which closes what does not show ``bearer`` and what sends half a request only.
 
     `protocol_for` makes the class for one port. ``body_s``: seconds for the rest of a request that
-    has begun, once the token was shown.
+    has begun, once the token was shown; ``stream`` makes what a connection becomes by an upgrade.
     """
 
     bearer: bytes
     body_s: float
+    stream: Callable[[], asyncio.Protocol] | None
     waiting: dict[WaitingProtocol, asyncio.TimerHandle]
     _half_sent: asyncio.TimerHandle | None = None
 
@@ -57,9 +61,29 @@ class WaitingProtocol(H11Protocol):
         """Look for the token in a head that is whole, and for what is still to come of the
         request."""
         super().data_received(data)
+        if self.transport.get_protocol() is not self:
+            return
         if self in self.waiting and self._is_known():
             self._stop_waiting()
         self._watch_body()
+
+    def _should_upgrade(self) -> bool:
+        """Whether the request asks for a stream of steps, with the token; asked by uvicorn."""
+        asked = [value.lower() for name, value in self.headers if name == b"upgrade"]
+        return asked == [UPGRADE] and self.stream is not None and self._is_known()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Make a stream of steps of the connection; the name is uvicorn's, for its one upgrade."""
+        self._stop_waiting()
+        self.connections.discard(self)
+        self.transport.write(ACCEPTED)
+        assert self.stream is not None
+        stream = self.stream()
+        stream.connection_made(self.transport)
+        self.transport.set_protocol(stream)
+        rest, _ = self.conn.trailing_data
+        if rest:
+            stream.data_received(rest)
 
     def on_response_complete(self) -> None:
         """Watch the next request, which may be there by half already."""
@@ -105,10 +129,18 @@ class WaitingProtocol(H11Protocol):
         self.transport.abort()
 
 
-def protocol_for(token: str, body_s: float) -> type[WaitingProtocol]:
+def protocol_for(
+    token: str, body_s: float, stream: Callable[[], asyncio.Protocol] | None = None
+) -> type[WaitingProtocol]:
     """Make the protocol class of a port.
 
-    ``token``: the port's; ``body_s``: how long a request's body may take, in seconds.
+    ``token``: the port's; ``body_s``: how long a request's body may take, in seconds; ``stream``
+    makes what a connection becomes by an upgrade, None where there are none.
     """
-    members = {"bearer": f"Bearer {token}".encode(), "body_s": body_s, "waiting": {}}
+    members: dict[str, object] = {
+        "bearer": f"Bearer {token}".encode(),
+        "body_s": body_s,
+        "stream": stream and staticmethod(stream),
+        "waiting": {},
+    }
     return type("PortProtocol", (WaitingProtocol,), members)

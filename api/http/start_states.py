@@ -48,6 +48,8 @@ class StartShape(AnswerShape):
     """Part → its digest, the count of its facts and, of at most 500, these by name."""
     others: int
     """With how many closed episodes of the same version of the task it was compared."""
+    refused: bool
+    """The task refuses such a start (`on_mismatch: refuse`): no step of the episode is known."""
     findings: list[StartFindingShape]
 
 

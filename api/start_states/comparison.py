@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypedDict
 
 from api.start_states.facts import PARTS, Part, PartState, StartState
+from detectors.engine.expected_start import describe_unexpected
 
 MIN_OTHERS = 5
 """Other episodes below which nothing is compared."""
@@ -139,18 +140,13 @@ def _finding(
 
 def expected_finding(part: Part, difference: Literal["extra", "missing"], name: str) -> FindingJson:
     """Return the difference from a start that the task declares."""
-    what = f"{_NOUNS[part]} {_clip(name)}"
-    text = {
-        "extra": f"this episode began with {what}, which the task expects not to be there",
-        "missing": f"this episode began without {what}, which the task expects",
-    }[difference]
     return {
         "part": part,
         "difference": difference,
         "name": name,
         "agree": None,
         "others": None,
-        "text": text,
+        "text": describe_unexpected(part, difference, _clip(name)),
     }
 
 

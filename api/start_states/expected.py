@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import urljoin
 
 from api.start_states.comparison import MAX_FINDINGS, FindingJson, expected_finding
-from api.start_states.facts import Part, StartState, address_name
+from api.start_states.facts import Part, StartState
+from detectors.engine.expected_start import expected_address
 from detectors.model.types import Json
+
+
+def is_refusing(task: Mapping[str, Json]) -> bool:
+    """Return whether a task refuses a start that is not as it expects."""
+    return (task.get("start") or {}).get("on_mismatch") == "refuse"
 
 
 def compare_expected(task: Mapping[str, Json], own: StartState) -> list[FindingJson]:
@@ -16,7 +21,7 @@ def compare_expected(task: Mapping[str, Json], own: StartState) -> list[FindingJ
     A part that was not observed, or has too many facts to name them, is not compared.
     """
     start = task.get("start") or {}
-    tabs = [_address(task, name) for name in start.get("tabs", ())]
+    tabs = [expected_address(task.get("origin"), name) for name in start.get("tabs", ())]
     found = [
         *_missing("tabs", tabs, own),
         *_missing("files", start.get("files", ()), own),
@@ -43,8 +48,3 @@ def _unexpected(part: Part, names: Sequence[str], own: StartState) -> Iterator[F
 
 def _facts_of(part: Part, own: StartState) -> Mapping[str, str] | None:
     return own[part]["facts"] if part in own else None
-
-
-def _address(task: Mapping[str, Json], name: str) -> str:
-    """An address as the facts have it; one below the origin as a whole."""
-    return address_name(urljoin(f"{task.get('origin') or ''}/", name))

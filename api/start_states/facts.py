@@ -6,13 +6,12 @@ of one set-up by design is left out: ids, queries of addresses, ports of loopbac
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Literal, TypedDict
-from urllib.parse import urlsplit
 
 import orjson
 
+from detectors.engine.expected_start import address_name, file_name
 from detectors.model.codec import canonical, sha256
 from detectors.model.types import Event, Json
 
@@ -30,7 +29,6 @@ _SOURCES: Mapping[str, tuple[Part, ...]] = {
     "ax": ("windows",),
 }
 """The parts that are not known while a source observes nothing."""
-_LOOPBACK = re.compile(r"^(localhost|127\.[0-9.]{5,11}|\[::1\]):[0-9]{1,5}$")
 
 
 class PartState(TypedDict):
@@ -135,23 +133,6 @@ def decode_state(text: str) -> StartState:
     """Return the state that `encode_state` gave the text of."""
     state: StartState = orjson.loads(text)
     return state
-
-
-def address_name(url: str) -> str:
-    """An address without query and fragment, and without the port of a loopback host."""
-    try:
-        parts = urlsplit(url[:8192])
-    except ValueError:
-        return url
-    host = parts.netloc.rpartition("@")[2]
-    if _LOOPBACK.match(host):
-        host = host.rpartition(":")[0]
-    return f"{parts.scheme}://{host}{parts.path}" if host else f"{parts.scheme}:{parts.path}"
-
-
-def file_name(data: Mapping[str, Json]) -> str:
-    """A file by its watched folder and its path in it."""
-    return f"{data.get('root')}/{data.get('path')}"
 
 
 def _id_of(data: Mapping[str, Json]) -> str:

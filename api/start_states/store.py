@@ -12,7 +12,7 @@ from api.db.database import Database
 from api.episodes.rows import EpisodeRow
 from api.log.reader import Follower
 from api.start_states.comparison import FindingJson, Others, compare
-from api.start_states.expected import compare_expected
+from api.start_states.expected import compare_expected, is_refusing
 from api.start_states.facts import StartReader, StartState, decode_state, encode_state
 from api.start_states.tables import start_states
 from api.tasks.store import Tasks
@@ -40,11 +40,12 @@ _OTHERS = (
 
 class StartJson(TypedDict):
     """How an episode began, beside the task's others. ``digest``, of all that stood, and ``facts``
-    are null before its first step."""
+    are null before its first step; ``refused``: the task refuses such a start."""
 
     digest: str | None
     facts: StartState | None
     others: int
+    refused: bool
     findings: list[FindingJson]
 
 
@@ -112,13 +113,15 @@ class StartGuard:
             if reader.began:
                 break
         if not reader.began:
-            return {"digest": None, "facts": None, "others": 0, "findings": []}
+            return {"digest": None, "facts": None, "others": 0, "refused": False, "findings": []}
         state = reader.state()
         others = await self._states.others(row.task_number, row.id)
         task = await self._tasks.document(row.task_number)
+        unexpected = compare_expected(task, state)
         return {
             "digest": encode_state(state)[1],
             "facts": state,
             "others": sum(other.episodes for other in others),
-            "findings": [*compare_expected(task, state), *compare(state, others)],
+            "refused": bool(unexpected) and is_refusing(task),
+            "findings": [*unexpected, *compare(state, others)],
         }

@@ -592,6 +592,9 @@ class StartState:
     others: int
     """With how many closed episodes of the same version of the task it was compared."""
 
+    refused: bool
+    """The task refuses such a start (`on_mismatch: refuse`): no step of the episode is known."""
+
     findings: tuple[StartFinding, ...]
 
 

@@ -14,7 +14,8 @@ from detectors.engine.conditions import Conditions
 from detectors.engine.counterfactual import Counterfactuals
 from detectors.engine.credit import Credit
 from detectors.engine.episode_rewards import EpisodeRewards
-from detectors.engine.gaps import GapTracker
+from detectors.engine.expected_start import StartCheck
+from detectors.engine.gaps import REFUSED, GapTracker
 from detectors.engine.sealing import Sealer
 from detectors.engine.state import State
 from detectors.model.caches import release_large
@@ -84,6 +85,7 @@ class Engine:
         self._credit = Credit(ruleset, self.state, self.conditions)
         self._episode_rewards = EpisodeRewards(ruleset, self.state, self._credit)
         self._gaps = GapTracker(ruleset, self.state)
+        self._start = StartCheck(ruleset, self.state)
         self._sealer = Sealer(
             ruleset,
             self.state,
@@ -99,10 +101,13 @@ class Engine:
             "step.began": self._begin_step,
             "step.sealed": self._end_step,
             "episode.closed": self._close_episode,
-            "gap.began": self._gaps.begin_gap,
-            "gap.ended": self._gaps.end_gap,
+            "gap.began": self._begin_gap,
+            "gap.ended": self._end_gap,
             "events.dropped": self._gaps.drop_observations,
         }
+        for kind in self._start.kinds:
+            known = self._handlers.get(kind)
+            self._handlers[kind] = self._start.read if known is None else self._read_both
 
     def _make_branch(self, state: State) -> Engine:
         return Engine(self.ruleset, state.episode, state, is_counterfactual=True)
@@ -202,6 +207,18 @@ class Engine:
         """Take out of the books what a masked step would have paid."""
         self._credit.forget_payments(milestones)
 
+    def _read_both(self, event: Event) -> None:
+        self._start.read(event)
+        self._read_event(event)
+
+    def _begin_gap(self, event: Event) -> None:
+        self._start.read_gap(event)
+        self._gaps.begin_gap(event)
+
+    def _end_gap(self, event: Event) -> None:
+        self._start.read_gap(event)
+        self._gaps.end_gap(event)
+
     def _tick(self, event: Event) -> None:
         self._credit.credit_risen(self.conditions.tick(event), event)
 
@@ -217,6 +234,7 @@ class Engine:
         if not state.sealed:
             self._seal(event)
         if not state.began:
+            self._start.check(event)
             state.began, state.began_at = True, event.at
         state.step, state.step_at, state.sealed = step, event.at, False
         state.steps += 1
@@ -231,6 +249,8 @@ class Engine:
 
     def _close_episode(self, event: Event) -> None:
         state = self.state
+        if not state.began:
+            self._start.check(event)
         after_last = state.sealed
         if after_last:
             # The last step is final already: what the close decides is paid in a closing step after
@@ -240,7 +260,8 @@ class Engine:
         self._tick(event)
         self._credit.close(event)
         state.closed = True
-        state.success = self._episode_rewards.is_successful()
+        if REFUSED not in state.gaps:
+            state.success = self._episode_rewards.is_successful()
         self._episode_rewards.pay_ending(event)
         self._seal(event, after_last=after_last)
 

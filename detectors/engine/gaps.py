@@ -13,6 +13,8 @@ MAX_GAPS = 64
 MAX_PART = 128
 REST = "…"
 """Stands for the parts of a source beyond `MAX_GAPS`."""
+REFUSED = "start"
+"""The gap that a refused start is (detectors/engine/expected_start.py); no event ends it."""
 UNREPORTED = "the daemon reports it only if the task of the recording, or --also, asks for it"
 UNDECLARED = "the daemon of the recording is older than this kind of event"
 NEVER_REPORTED = (UNREPORTED, UNDECLARED)
@@ -68,7 +70,7 @@ class GapTracker:
         unknown; but what must not happen may have happened in it."""
         state = self._state
         source, part = str(event.data.get("source")), _part_of(event)
-        if self._is_unreported(_gap_name(source, part)):
+        if source == REFUSED or self._is_unreported(_gap_name(source, part)):
             return
         gap = state.gaps.pop(_gap_name(source, part), None)
         if gap is not None:
@@ -145,7 +147,9 @@ def describe_blindness(state: State) -> str:
     """Say why the step that runs is not known: source by source, from which event on."""
     parts = []
     for source, (seq, why) in sorted(state.blind.items()):
-        about = f"event {seq}" if source == "rules" else f"{source} saw nothing from event {seq}"
+        about = f"event {seq}"
+        if source not in ("rules", REFUSED):
+            about = f"{source} saw nothing from {about}"
         parts.append(f"{about}: {why}")
     return "; ".join(parts)
 

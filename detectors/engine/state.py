@@ -42,7 +42,8 @@ class State:
     of this step; ``potential`` is Φ at the latest seal; ``spent`` units of
     `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last (id → [seq,
     why]), ``supposed`` the counterfactual states (detectors/engine/counterfactual.py); ``offered``
-    is the most that tiers could add to the steps that they were asked about."""
+    is the most that tiers could add to the steps that they were asked about; ``start`` is what
+    stands of what the task expects, until the first step (detectors/engine/expected_start.py)."""
 
     episode: str
     digest: str
@@ -72,6 +73,7 @@ class State:
     awards: dict[int, Award] = field(default_factory=dict)
     hidden: dict[str, list[Any]] = field(default_factory=dict)
     supposed: list[State] = field(default_factory=list)
+    start: dict[str, str] = field(default_factory=dict)
 
     def award(self, milestone: int) -> Award:
         """How a milestone stands, by its index; made on first use."""
@@ -105,6 +107,8 @@ class State:
             for n, s in self.standings.items()
         ]
         flat["awards"] = [[n, *asdict(a).values()] for n, a in self.awards.items()]
+        if self.start:
+            flat["start"] = self.start
         flat["supposed"] = [other._flat() for other in self.supposed]
         return flat
 
@@ -130,6 +134,7 @@ class State:
             moment = None if when is None else Moment(*when)
             state.standings[n] = Standing(now, best, tuple(at), cause, keys, reached, moment, bound)
         state.awards = {n: Award(*rest) for n, *rest in flat["awards"]}
+        state.start = flat.get("start", {})
         state.supposed = [cls._from_flat(other, digest) for other in flat["supposed"]]
         return state
 

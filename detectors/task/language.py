@@ -55,6 +55,7 @@ from detectors.task.value_types import (
     MILLISECONDS,
     MOMENTS,
     NOT_NEGATIVE,
+    ON_MISMATCH,
     ORIGINS,
     POSITIVE,
     PROBE_ID,
@@ -117,6 +118,13 @@ class ExpectedStart:
     )
     absent_files: tuple[str, ...] = key(
         "Files that are not there yet.", START_NAMES, (), omit_default=True
+    )
+    on_mismatch: Literal["report", "refuse"] = key(
+        "report: another start is a finding. refuse: no step of such an episode is known, and each"
+        " says why.",
+        choice(ON_MISMATCH, "report or refuse"),
+        "report",
+        omit_default=True,
     )
 
 

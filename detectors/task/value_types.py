@@ -54,6 +54,7 @@ SCOPES = ("episode", "task", "tenant", "day")
 MOMENTS = ("start", "step", "close")
 Credit = Literal["progress", "level"]
 CREDITS: tuple[Credit, ...] = ("progress", "level")
+ON_MISMATCH: tuple[Literal["report", "refuse"], ...] = ("report", "refuse")
 BASELINES: tuple[Literal["never", "transition"], ...] = ("never", "transition")
 CREDIT_TO: tuple[Literal["occurrence", "cause"], ...] = ("occurrence", "cause")
 ROUTES: tuple[Literal["cascade", "blend"], ...] = ("cascade", "blend")

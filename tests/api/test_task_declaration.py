@@ -39,6 +39,7 @@ RICH: dict[str, Any] = {
         "tabs": ["/a"],
         "files": ["downloads/a.csv"],
         "absent_files": ["downloads/b.csv"],
+        "on_mismatch": "refuse",
     },
     "infeasible": False,
     "schedules": {

@@ -3,18 +3,23 @@ service."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tests.api.processes import Process
+from tests.api.processes import Process, milestoned
+from tests.interop.doors import HOSTILE
 from tests.support.chromium import EXECUTABLE, needs_chromium
+from tests.support.logs import answered, titled
 from tests.trainers.support import EFFECTS, episode_of, operator, run_harness
 from tests.trainers.test_light import RIGHT
 
 pytestmark = pytest.mark.slow
+NEW_TOKEN = ("token", "create", "trainer", "--tenant", "stranger")
 
 
 async def test_trl_takes_real_steps(process: Process, lost: str) -> None:
@@ -153,11 +158,32 @@ async def test_browsergym_and_miniwob(process: Process) -> None:
     assert list(right["reward_components"]) == list(wrong["reward_components"])
 
 
+class LawEpisodes(NamedTuple):
+    """A good episode, the same deeds under hostile words, and the token of another tenant."""
+
+    good: str
+    hostile: str
+    more: dict[str, str]
+
+
+async def law_episodes(process: Process) -> LawEpisodes:
+    words = titled(HOSTILE)
+    hostile = {step: [words, *said, answered(HOSTILE)] for step, said in EFFECTS.items()}
+    async with operator(process) as service:
+        ids = [await episode_of(service, effects) for effects in (EFFECTS, hostile)]
+    made = await asyncio.to_thread(
+        milestoned, process.data, *NEW_TOKEN, "--data", str(process.data)
+    )
+    assert made.returncode == 0, made.stderr
+    return LawEpisodes(*ids, {"MILESTONED_STRANGER": made.stdout.strip()})
+
+
 async def test_hud_results(process: Process, lost: str) -> None:
     """Its own result with a subscore a milestone, in which HUD finds nothing to warn of."""
-    async with operator(process) as service:
-        good = await episode_of(service, EFFECTS)
-    found = await run_harness("hud_grading", process, good, lost, venv="hud")
+    laws = await law_episodes(process)
+    found = await run_harness(
+        "hud_grading", process, laws.good, lost, laws.hostile, venv="hud", more=laws.more
+    )
     subscores = {one["name"]: one for one in found["good"]["subscores"]}
     assert (found["good"]["reward"], found["good"]["is_error"]) == (pytest.approx(0.5), False)
     assert set(subscores) == {"cart", "buy", "done", "milestoned:not_earned"}
@@ -173,15 +199,26 @@ async def test_hud_results(process: Process, lost: str) -> None:
     assert (found["paid"]["reward"], found["paid"]["is_error"]) == (-0.25, False)
     assert (found["right"]["reward"], found["wrong"]["reward"]) == (1.0, 0.0)
     assert "there is no episode ep_nobody" in found["nobody"]
+    assert f"there is no episode {laws.good}" in found["stranger"]
+    assert found["again"] == found["good"]
+    hostile = found["hostile"]
+    assert (hostile["reward"], hostile["is_error"]) == (pytest.approx(0.5), False)
+    assert {one["name"] for one in hostile["subscores"]} == set(subscores)
 
 
 async def test_eval_protocol_function(process: Process, lost: str) -> None:
     """Its own decorator and results: what nobody knows is no valid score."""
-    async with operator(process) as service:
-        good = await episode_of(service, EFFECTS)
-    offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # litellm fetches prices as it is imported
+    laws = await law_episodes(process)
+    # litellm fetches prices as it is imported
+    more = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", **laws.more}
     found = await run_harness(
-        "eval_protocol_function", process, good, lost, venv="eval-protocol", more=offline
+        "eval_protocol_function",
+        process,
+        laws.good,
+        lost,
+        laws.hostile,
+        venv="eval-protocol",
+        more=more,
     )
     whole = found["good"]
     assert (whole["score"], whole["is_score_valid"]) == (pytest.approx(0.5), True)
@@ -193,13 +230,23 @@ async def test_eval_protocol_function(process: Process, lost: str) -> None:
     assert (found["right"]["score"], found["wrong"]["score"]) == (1.0, 0.0)
     assert (found["row"]["score"], found["row"]["is_score_valid"]) == (1.0, True)
     assert "there is no task no/such" in found["nothing"]
+    assert f"there is no episode {laws.good}" in found["stranger"]
+    assert found["again"] == whole
+    assert (found["hostile"]["score"], found["hostile"]["is_score_valid"]) == (0.5, True)
 
 
 async def test_agent_lightning_events(process: Process, lost: str) -> None:
     """Its own server keeps each step and one reward; none of what nobody knows."""
-    async with operator(process) as service:
-        good = await episode_of(service, EFFECTS)
-    found = await run_harness("agent_lightning_events", process, good, lost, venv="agentlightning")
+    laws = await law_episodes(process)
+    found = await run_harness(
+        "agent_lightning_events",
+        process,
+        laws.good,
+        lost,
+        laws.hostile,
+        venv="agentlightning",
+        more=laws.more,
+    )
     kinds = {name: [one["event_type"] for one in told["events"]] for name, told in found.items()}
     assert kinds["good"][-1] == "reward"
     assert set(kinds["good"][:-1]) == {"milestoned.step"}
@@ -211,6 +258,11 @@ async def test_agent_lightning_events(process: Process, lost: str) -> None:
     assert found["lost"]["value"].startswith("UnknownRewardError")
     assert found["paid"]["events"][-1]["data"]["value"] == -0.25
     assert kinds["right"] == ["reward"]
+    assert kinds["stranger"] == []
+    assert f"there is no episode {laws.good}" in found["stranger"]["value"]
+    assert found["again"] == found["good"]
+    assert found["hostile"]["value"] == pytest.approx(0.5)
+    assert kinds["hostile"] == kinds["good"]
     assert (kinds["nobody"], kinds["locked"], kinds["gone"]) == ([], [], [])
     assert "Agent-Lightning's event URL, http://127.0.0.1:" in found["gone"]["value"]
     assert "401" in found["locked"]["value"]

@@ -35,7 +35,7 @@ class Beside:
         """Listen, on a port of its own."""
         token = control_token(self.folder)
         app = make_app(self.stage.conductor, token, Health(dict, Sight()))
-        self._control = ControlPort(app, token, 0)
+        self._control = ControlPort(app, token, 0, conductor=self.stage.conductor)
         self._control.start()
         announce(self.folder, self._control.where, self.episode)
 
@@ -67,7 +67,7 @@ class Beside:
         return [
             _shorten(kind, data)
             for _, kind, data in self.stage.journal.rows()
-            if kind != "step.sealed"
+            if kind not in ("step.sealed", "gap.ended")
         ]
 
 
@@ -76,4 +76,6 @@ def _shorten(kind: str, data: Any) -> str:
         return f"called {data['tool']}"
     if kind == "agent.tool_returned":
         return f"returned {data.get('error') or data['result']['text']}"
+    if kind == "gap.began":
+        return f"missed {data['part'].removeprefix('agent.tool_')}"
     return f"{kind.removeprefix('step.')} {data['step']}"

@@ -119,13 +119,13 @@ STORIES: dict[Callable[[CallBrackets], Awaitable[None]], str] = {
     failing: ("began 0, called go, returned no such element, ended 0"),
     cancelled: ("began 0, called go, returned cancelled by the client: too slow, ended 0"),
     lost: ("began 0, called go, called go, returned gone, returned the server ended, ended 0"),
-    unread: ("began 0, called go, ended 0"),
+    unread: ("began 0, called go, missed returned, ended 0"),
     with_input: ("began 0, called go, returned ok, ended 0"),
     without_the_input: (
         "began 0, called a, returned no input was given, ended 0, "
         "began 1, called b, returned ok, ended 1"
     ),
-    an_id_in_use: ("began 0, called a, returned ok, ended 0"),
+    an_id_in_use: ("began 0, called a, missed called, missed returned, returned ok, ended 0"),
     answered_elsewhere: ("began 0, called go, returned ok, ended 0"),
 }
 
@@ -170,7 +170,10 @@ async def test_a_slow_daemon_holds_a_call_for_the_bound_and_no_longer(tmp_path: 
         assert loop.time() - start < 0.5
         beside.brackets.finish("s", back("1", "of a"))
         beside.brackets.finish("s", back("2", "of b"))
-        assert await beside.told() == ["began 0", "called a", "returned of a", "ended 0"]
+        assert await beside.told() == [
+            *("began 0", "called a", "missed called", "missed returned"),
+            *("returned of a", "ended 0"),
+        ]
 
 
 async def test_what_is_refused_is_no_step(tmp_path: Path) -> None:

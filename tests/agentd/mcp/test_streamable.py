@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from agentd.masking.masker import Masker
 from agentd.mcp.brackets import CallBrackets
-from agentd.mcp.streamable import HttpGateway
+from agentd.mcp.streamable import HttpGateway, Upstream
 from tests.agentd.mcp.support import Beside
 
 
@@ -79,7 +79,7 @@ class Both:
         server = server or HttpServer()
         self.heard = server.heard
         self.bare = httpx.AsyncClient(transport=server.transport, base_url="http://localhost")
-        upstream = httpx.AsyncClient(transport=server.transport, base_url="http://upstream")
+        upstream = Upstream(server.transport, "http://upstream")
         app = HttpGateway(upstream, beside.brackets, is_local=True)
         self.gateway = httpx.AsyncClient(
             transport=httpx.ASGITransport(app),  # type: ignore[arg-type]
@@ -201,8 +201,8 @@ async def test_a_page_that_lets_its_name_point_here_is_refused(tmp_path: Path, h
 
 
 async def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    async with Beside(tmp_path) as beside, httpx.AsyncClient(base_url="http://127.0.0.1:9") as dead:
-        app = HttpGateway(dead, beside.brackets, is_local=True)
+    async with Beside(tmp_path) as beside, httpx.AsyncHTTPTransport() as dead:
+        app = HttpGateway(Upstream(dead, "http://127.0.0.1:9"), beside.brackets, is_local=True)
         client = httpx.AsyncClient(
             transport=httpx.ASGITransport(app),  # type: ignore[arg-type]
             base_url="http://localhost",
@@ -238,10 +238,8 @@ async def test_a_client_that_goes_away_goes_away_from_the_server(tmp_path: Path)
     async def send(message: Any) -> None:
         raise AssertionError(message)
 
-    async with (
-        Beside(tmp_path) as beside,
-        httpx.AsyncClient(transport=Silent(), base_url="http://upstream") as upstream,
-    ):
+    async with Beside(tmp_path) as beside:
+        upstream = Upstream(Silent(), "http://upstream")
         headers = [(b"host", b"localhost:1")]
         scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b""}
         async with asyncio.timeout(20):

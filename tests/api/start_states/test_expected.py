@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from api.start_states.expected import compare_expected
 from detectors.model.errors import DetectorError
 from detectors.task.task_json import task_from_json, task_to_json
+from tests.api.daemon import Daemon
 from tests.api.service import TASK, Service
 from tests.api.start_states.test_comparison import FILES, file, lost, state
-from tests.api.start_states.test_starts import told
+from tests.api.start_states.test_starts import GUARDED, told
+from tests.api.test_ors import call, create
 from tests.support.logs import Said, went
 
 SHOP = "http://shop.test"
@@ -78,6 +81,7 @@ def test_a_task_says_what_it_expects_and_keeps_its_digest_where_it_says_nothing(
     [
         ({"start": {"files": "a.txt"}}, "files"),
         ({"start": {"folders": []}}, "folders"),
+        ({"start": {"on_mismatch": "mask"}}, "report or refuse"),
         ({"infeasible": "yes"}, "true or false"),
     ],
 )
@@ -99,3 +103,34 @@ async def test_the_first_episode_of_a_task_is_found_and_masked_by_choice(service
     assert plain["reward"]["reward"] is not None
     assert (masked["reward"]["reward"], masked["reward"]["status"]) == (None, "masked")
     assert "which the task expects not to be there" in masked["reward"]["reason"]
+
+
+async def test_a_refused_start_is_told_where_rewards_are_and_is_no_zero(service: Service) -> None:
+    """On the API, in the scores of trainers (which HUD, Harbor and others make theirs of), in the
+    trajectory, and in a call of the Open Reward Standard."""
+    service.app.state.parts.open_reward.lifecycle.start_ms = 0
+    start = {"absent_files": ["downloads/a.txt"], "on_mismatch": "refuse"}
+    why = "this episode began with the file downloads/a.txt, which the task expects not to be there"
+    id = await told(service, FILES, start=start)
+    found = (await service.get(f"/v1/episodes/{id}/start")).json()
+    assert (found["refused"], [one["text"] for one in found["findings"]]) == (True, [why])
+    reward = (await service.reward(id, 0)).json()
+    assert (reward["reward"], reward["mask"], reward["status"]) == (None, True, "unobserved")
+    assert why in reward["reason"]
+    (score,) = (await service.post("/v1/score", {"samples": [{"episode": id}]})).json()["results"]
+    assert (score["reward"], score["mask_sample"], score["success"]) == (None, True, None)
+    assert why in score["failure_reason"]
+    other, token = await service.open({**GUARDED, "start": start})
+    daemon = Daemon(service, other, token, {0: [went("/cart")]})
+    daemon.said += FILES
+    await daemon.obey()
+    watching = asyncio.create_task(daemon.run())
+    await create(service, episode=other)
+    await call(service, "step")
+    output = (await call(service, "answer", text="done")).output
+    await watching
+    assert (output["reward"], output["metadata"]["mask"]) == (None, True)
+    assert why in output["metadata"]["reason"]
+    usual = await told(service, [], start=start)
+    assert (await service.get(f"/v1/episodes/{usual}/start")).json()["refused"] is False
+    assert (await service.reward(usual, 0)).json()["reward"] is not None

@@ -16,7 +16,7 @@ from milestoned_client.adapters.agent_lightning import report
 from omegaconf import OmegaConf
 
 from tests.trainers.harness.ports import free_port
-from tests.trainers.harness.say import say
+from tests.trainers.harness.say import STRANGER, say
 
 KEY = "a-key"
 
@@ -33,7 +33,7 @@ def start() -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def main(good: str, lost: str) -> dict[str, Any]:
+def main(good: str, lost: str, hostile: str) -> dict[str, Any]:
     base = start()
     client = AgentLightningSyncClient(key=KEY, base_url=base)
 
@@ -57,6 +57,9 @@ def main(good: str, lost: str) -> dict[str, Any]:
         "paid": reported(lost, fallback=-0.25),
         "right": reported("quiz/answer", "42"),
         "nobody": reported("ep_nobody"),
+        "stranger": reported(good, token=STRANGER),
+        "hostile": reported(hostile),
+        "again": reported(good),
         "locked": reported(good, key="another"),
         "gone": reported(good, event_url=f"http://127.0.0.1:{free_port()}"),
     }

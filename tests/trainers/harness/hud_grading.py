@@ -16,17 +16,19 @@ from hud.eval.run import Grade
 from hud.eval.runtime import Runtime
 from milestoned_client.adapters.hud import grade
 
-from tests.trainers.harness.say import say
+from tests.trainers.harness.say import STRANGER, say
 
 warnings.simplefilter("error", UserWarning)  # HUD warns of weights and sums that do not fit
 env = Environment(name="shop")
 
 
 @env.template()
-async def rollout(episode: str = "", fallback: float | None = None) -> AsyncGenerator[Any, Any]:
+async def rollout(
+    episode: str = "", fallback: float | None = None, token: str | None = None
+) -> AsyncGenerator[Any, Any]:
     """An episode that the harness opened."""
     yield "Buy it."
-    yield await grade(episode, fallback=fallback)
+    yield await grade(episode, fallback=fallback, token=token)
 
 
 @env.template()
@@ -52,7 +54,7 @@ async def graded(runtime: Runtime, task: str, answer: str = "", **arguments: Any
     }
 
 
-async def main(good: str, lost: str) -> dict[str, Any]:
+async def main(good: str, lost: str, hostile: str) -> dict[str, Any]:
     await env.start()
     server = await bind(env)
     port = server.sockets[0].getsockname()[1]
@@ -64,6 +66,9 @@ async def main(good: str, lost: str) -> dict[str, Any]:
         "right": await graded(runtime, "quiz", "42"),
         "wrong": await graded(runtime, "quiz", "41"),
         "nobody": await graded(runtime, "rollout", episode="ep_nobody"),
+        "stranger": await graded(runtime, "rollout", episode=good, token=STRANGER),
+        "hostile": await graded(runtime, "rollout", episode=hostile),
+        "again": await graded(runtime, "rollout", episode=good),
     }
 
 

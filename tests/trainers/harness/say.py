@@ -12,6 +12,10 @@ ADDRESS = URL.replace("://", f"://any:{TOKEN}@")
 """The address with the token in it, for trainers that take nothing but an address."""
 
 
+STRANGER = os.environ.get("MILESTONED_STRANGER", "")
+"""A token of another tenant."""
+
+
 def say(**words: Any) -> None:
     """Tell the test. `result` is what it gets; `episode` and `token` ask it for a daemon."""
     print(json.dumps(words), flush=True)
