@@ -98,8 +98,9 @@ async def by_otlp(asked: Asked) -> Told:
         name = named["gen_ai.evaluation.name"]["stringValue"]
         value = named.get("gen_ai.evaluation.score.value", {})
         numbers[f"{record['spanId']} {name}"] = value.get("doubleValue")
-    names = re.findall(r'"name":"([^"]*)"', spans.read_text())
-    return Told(numbers, names, spans.read_text() + records.read_text())
+    # A tool's name that reads as none is left out of its span's.
+    operations = re.findall(r'"name":"(\w+) [^"]*"', spans.read_text())
+    return Told(numbers, operations, spans.read_text() + records.read_text())
 
 
 def _records(lines: bytes) -> list[Any]:

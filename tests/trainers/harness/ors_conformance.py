@@ -20,6 +20,8 @@ Operation = tuple[str, str, str, Any, str | None]
 """Its name, method, path, body and session."""
 TRAIN = {"split": "train"}
 UNSAID = {
+    "version": "any",
+    "build_sha": "any",
     "message_block_types": "list",
     "metadata": "any",
     "reward": "number or null",
@@ -33,6 +35,7 @@ def operations(spec: dict[str, Any]) -> Iterator[Operation]:
     """What is asked, in this order; ``spec``: of a session's task."""
     create = {"env_name": "shop", "task_spec": spec}
     yield "health", "GET", "/health", None, None
+    yield "version", "GET", "/version", None, None
     yield "environments", "GET", "/list_environments", None, None
     yield "tools", "GET", "/shop/tools", None, None
     yield "tools of the first", "GET", "/tools", None, None
@@ -60,6 +63,9 @@ def operations(spec: dict[str, Any]) -> Iterator[Operation]:
     yield "create, half a source", "POST", "/create", TRAIN, "s"
     yield "create, nowhere", "POST", "/create", {**create, "env_name": "nowhere"}, "s"
     yield "create, index too high", "POST", "/create", {**TRAIN, "index": 9}, "s"
+    yield "create by its place", "POST", "/create", {"env_name": "shop", **TRAIN, "index": 0}, "i"
+    yield "ping by its place", "POST", "/ping", None, "i"
+    yield "delete by its place", "POST", "/delete", None, "i"
     yield "create", "POST", "/create", create, "s"
     yield "create again", "POST", "/create", create, "s"
     yield "ping", "POST", "/ping", None, "s"
