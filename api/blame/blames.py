@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import orjson
 
 from api.blame.causes import (
@@ -11,6 +13,7 @@ from api.blame.causes import (
     obstacle_reader,
     summarise,
 )
+from api.blame.judged import with_judged
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.log.reader import Follower
@@ -18,13 +21,26 @@ from api.rewards.ledger import Ledger
 from api.tasks.store import Tasks
 
 
+class VerdictLog(Protocol):
+    """What is read of the logs of verdicts."""
+
+    async def read_log(self, episode: str, after: int = 0) -> list[dict[str, Any]]:
+        """The events of an episode's log of verdicts."""
+        ...
+
+
 class Blames:
-    """Finds causes; nothing is stored, since the same log always gives the same."""
+    """Finds causes; nothing is stored, since the same logs always give the same."""
 
     def __init__(
-        self, episodes: Episodes, ledger: Ledger, tasks: Tasks, follower: Follower
+        self,
+        episodes: Episodes,
+        ledger: Ledger,
+        tasks: Tasks,
+        follower: Follower,
+        verdicts: VerdictLog,
     ) -> None:
-        self._episodes, self._ledger = episodes, ledger
+        self._episodes, self._ledger, self._verdicts = episodes, ledger, verdicts
         self._tasks, self._follower = tasks, follower
 
     async def of_episode(self, row: EpisodeRow) -> BlameJson:
@@ -35,7 +51,10 @@ class Blames:
         async for event in self._follower.events(row.id):
             reader.apply(event)
         closed = row.status == "closed"
-        return blame_findings(task, reader.findings(), rewards, closed=closed, success=row.success)
+        found = blame_findings(task, reader.findings(), rewards, closed=closed, success=row.success)
+        if found["cause"] != "unknown":
+            return found
+        return with_judged(found, await self._verdicts.read_log(row.id))
 
     async def summary(self, episode: str) -> EpisodeBlameJson:
         """Return the cause of an episode by its id. Raises `NotFoundError`."""

@@ -15,9 +15,9 @@ from detectors.model.rewards import RewardJson
 from detectors.model.types import Event, Json
 from detectors.sdk.site import origin_of
 
-DecidedBy = Literal["events", "agent", "task"]
+DecidedBy = Literal["events", "agent", "task", "judge"]
 """``agent``: it rests on nothing but the agent's own word; ``task``: on that and on what the task
-declares."""
+declares; ``judge``: the events left it open (api/blame/judged.py)."""
 END_ITEMS = ("(outcome)", "(shaping)")
 """Milestones that are no deed of the agent's in the step in which they are paid."""
 MAX_EVIDENCE = 20

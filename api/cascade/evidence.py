@@ -12,13 +12,17 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from api.blame.causes import blame
+from api.blame.judged import CRITERIA
 from api.ingest.engine_size import EngineSize
 from api.log.reader import decoded
 from api.stages.base import Criterion, Question
 from api.verdicts.escalations import PendingItem
 from detectors.engine.engine import Engine
+from detectors.engine.resolution import CAUSE
 from detectors.model.caches import SizedCache
 from detectors.model.memory import size_of
+from detectors.model.rewards import reward_to_json
 from detectors.model.types import Ask, Event, Reward
 from detectors.sdk.rubric import Line
 from detectors.sdk.tier_rules import is_judged
@@ -82,7 +86,7 @@ class EpisodeEvidence:
         """The question, as stages are asked it."""
         rewards = self.rewards
         reward = rewards[ask.step]
-        whole = ask.item == "goal" or (ask.item != "step" and self._of_end(ask.item))
+        whole = ask.item in ("goal", CAUSE) or (ask.item != "step" and self._of_end(ask.item))
         return Question(
             episode=self.engine.state.episode,
             step=ask.step,
@@ -95,12 +99,21 @@ class EpisodeEvidence:
             graded="all" if ask.item == "goal" else "share",
         )
 
+    def leaves_cause_open(self) -> bool:
+        """Return whether the events read so far do not decide why the episode failed."""
+        state = self.engine.state
+        rewards = [reward_to_json(reward) for reward in self.rewards.values()]
+        found = blame(self.task, self.events, rewards, closed=True, success=state.success)
+        return found["cause"] == "unknown"
+
     def _of_end(self, milestone: str) -> bool:
         return bool(
             self.rules.nodes[self.rules.tops[self.rules.index[milestone]]].args.ask == "end"
         )
 
     def _criteria(self, item: str) -> tuple[Criterion, ...]:
+        if item == CAUSE:
+            return tuple(Criterion(cause, text, False) for cause, text in CRITERIA.items())
         policy = self.rules.task.escalation
         lines: tuple[Line, ...] = ()
         if item in ("step", "goal"):

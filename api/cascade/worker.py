@@ -29,7 +29,7 @@ from api.verdicts.escalations import Escalations, Item, PendingItem
 from api.verdicts.opinions import Opinions
 from api.verdicts.recorded import words_of
 from common.trace_context import PASSED_ON
-from detectors.engine.resolution import decide, next_tier
+from detectors.engine.resolution import CAUSE, decide, next_tier
 from detectors.model.types import Reward, Verdict
 
 LOOK_S = 5.0
@@ -187,6 +187,8 @@ class Worker:
         if asked.step not in seen.rewards:
             return  # the episode was deleted meanwhile, and its rows with it
         ask = seen.ask(asked.step, asked.item)
+        if asked.item == CAUSE and not await asyncio.to_thread(seen.leaves_cause_open):
+            ask = None  # the events say it: nobody is asked
         given = (
             await self._stores.verdicts.of_step(asked.episode, asked.step) if asked.heard else []
         )

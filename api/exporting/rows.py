@@ -9,6 +9,7 @@ from typing import NamedTuple
 import orjson
 
 from api.blame.causes import BlameJson, StepBlameJson, blame
+from api.blame.judged import with_judged
 from api.exporting.returns import returns_to_go
 from api.replay.recordings import read_frames, read_said
 from api.rewards.scored_episode import Result, ruleset_of, score
@@ -140,13 +141,16 @@ def _blame(one: Exported, segments: Sequence[Segment], result: Result) -> BlameJ
     if one.task is None:
         return None
     events = (event for segment in segments for event in segment.events)
-    return blame(
+    found = blame(
         orjson.loads(one.task),
         events,
         result["rewards"],
         closed=result["closed"],
         success=result["success"],
     )
+    if found["cause"] != "unknown":
+        return found
+    return with_judged(found, read_said(one.content, one.name))
 
 
 def _causes_of_steps(

@@ -44,9 +44,9 @@ class BlameShape(AnswerShape):
     through: int
     """The number of the log's last event that this was read from."""
     cause: Cause | None
-    decided_by: Literal["events", "agent", "task"] | None
+    decided_by: Literal["events", "agent", "task", "judge"] | None
     """`agent`: it rests on nothing but the agent's own word; `task`: on that and on what the task
-    declares."""
+    declares; `judge`: the events left it open, and a judge has proven it."""
     reason: str | None
     evidence: list[int]
     """The numbers of the events that show it."""
@@ -64,8 +64,9 @@ class BlameShape(AnswerShape):
     dependencies=[requires(READ)],
 )
 async def blame(episode: EpisodeId, episodes: EpisodesPart, blames: BlamesPart) -> Response:
-    """The cause of the failure of an episode, and of each of its steps: a pure function of the log
-    and its sealed rewards. `unknown` where the log does not decide it."""
+    """The cause of the failure of an episode, and of each of its steps: a pure function of the log,
+    its sealed rewards and, where the task has a judge asked (`escalate: [cause]`), of what that has
+    said. `unknown` where none of them decides it."""
     row = await episodes.get(episode)
     found = await blames.of_episode(row)
     return answer({"episode": row.id, "through": row.through, **found})

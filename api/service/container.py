@@ -188,7 +188,9 @@ class Parts:
         readings = Readings(segments)
         rewards = RewardReader(ledger, episodes, notifier)
         follower = Follower(segments)
-        blames = Blames(episodes, ledger, tasks, follower)
+        transaction = SharedTransaction(database)
+        verdicts = Verdicts(database, transaction)
+        blames = Blames(episodes, ledger, tasks, follower, verdicts)
         start_states = StartStates(database)
         start_guard = StartGuard(start_states, follower, tasks)
         masks = CauseMasks(blames, start_guard)
@@ -209,9 +211,7 @@ class Parts:
         lifecycle = Lifecycle(sessions, tool_calls, commands, readiness)
 
         runner = uuid.uuid4().hex
-        transaction = SharedTransaction(database)
         escalations = Escalations(database, transaction, runner)
-        verdicts = Verdicts(database, transaction)
         opinions = Opinions(transaction, database.embedded, runner)
         stores = Stores(escalations, opinions, verdicts, tasks)
         ties = TieBreaker(opinions, readings, tasks, metrics, stages, settings.stages)

@@ -543,9 +543,9 @@ class Blame:
         ]
         | None
     )
-    decided_by: Literal["events", "agent", "task"] | None
+    decided_by: Literal["events", "agent", "task", "judge"] | None
     """`agent`: it rests on nothing but the agent's own word; `task`: on that and on what the task
-    declares."""
+    declares; `judge`: the events left it open, and a judge has proven it."""
 
     reason: str | None
     evidence: tuple[int, ...]

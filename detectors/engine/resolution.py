@@ -23,6 +23,8 @@ from detectors.task.ruleset import Ruleset
 SOFT = 0.5
 """The confidence of a rule's word in a direction in which it is not decisive."""
 BLEND = "blend"
+CAUSE = "(cause)"
+"""The item of a question why an episode failed; what is said of it changes no reward."""
 _TIERS = ("rule", "model", "judge", "person")
 
 
@@ -73,6 +75,8 @@ def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) ->
     audited = "goal" if reward.done and rules.has_goal else "step"
     if not asked and (acted or audited == "goal") and _is_audited(policy, reward):
         asked = [Ask(reward.step, audited, policy.tiers, audit=True)]
+    if _asks_cause(rules, policy, reward):
+        asked.append(Ask(reward.step, CAUSE, ("judge",), audit=True))
     return (*judged, *asked)
 
 
@@ -289,6 +293,12 @@ def _escalates_goal(rules: Ruleset, policy: Escalation, reward: Reward) -> bool:
     if not reward.done or "goal" not in policy.escalate:
         return False
     return policy.route == "blend" or word_of_rules(rules, reward, "goal").confidence < 1.0
+
+
+def _asks_cause(rules: Ruleset, policy: Escalation, reward: Reward) -> bool:
+    """Whether the policy asks why the episode failed, which has its end here."""
+    is_failure = reward.done and rules.has_goal and reward.success is not True
+    return is_failure and "cause" in policy.escalate
 
 
 def _escalates_step(rules: Ruleset, policy: Escalation, reward: Reward, stake: float) -> bool:

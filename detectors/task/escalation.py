@@ -43,6 +43,10 @@ def check_escalation(reader: TaskReader, task: Task, given: Mapping[str, Json]) 
     if "goal" in escalation.escalate and not any(m.when.rule == "goal" for m in task.milestones):
         expected = "a milestone with a goal beside it: it says what success is worth"
         reader.note((*_PATH, "escalate"), "goal", expected)
+    if "cause" in escalation.escalate and "judge" not in escalation.tiers:
+        reader.note(
+            (*_PATH, "escalate"), "cause", "judge in tiers beside it: only a judge says why"
+        )
     if escalation.route == "blend":
         _check_blend(reader, escalation, given)
     elif given.get("weights"):
@@ -62,7 +66,7 @@ def _check_blend(reader: TaskReader, escalation: Escalation, given: Mapping[str,
     """A blend is asked about every step, and what the rules pay is a term of it that nothing
     outweighs."""
     escalate, weights = set(escalation.escalate), escalation.weights
-    if not escalate or not escalate <= {"unscored", "goal"}:
+    if not escalate & {"unscored", "goal"} or not escalate <= {"unscored", "goal", "cause"}:
         expected = "unscored, goal, or both: a blend asks about every step"
         reader.note((*_PATH, "escalate"), given.get("escalate"), expected)
     path = (*_PATH, "weights")

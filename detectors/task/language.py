@@ -189,7 +189,8 @@ class Escalation:
         "cascade",
     )
     escalate: tuple[str, ...] = key(
-        "Which steps go on: those without a score, the goal, those of low confidence.",
+        "Which steps go on: those without a score, the goal, those of low confidence; cause: a"
+        " judge is asked why an episode failed where its events leave that open.",
         ESCALATE,
         ("unscored",),
     )

@@ -48,7 +48,7 @@ Decisive = Literal["positive", "negative", "both", "none"]
 """In which direction a rule's word is proof: ``positive``: that it is met, ``negative``: that it is
 not."""
 DECISIVE: tuple[Decisive, ...] = ("positive", "negative", "both", "none")
-REASONS = ("unscored", "goal", "low_confidence")
+REASONS = ("unscored", "goal", "low_confidence", "cause")
 TIERS = ("model", "judge")
 SCOPES = ("episode", "task", "tenant", "day")
 MOMENTS = ("start", "step", "close")

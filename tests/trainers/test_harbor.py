@@ -133,6 +133,7 @@ def test_a_refusal_is_raised_as_it_is() -> None:
 
 def test_what_is_kept_of_a_trial_is_json_with_its_evidence() -> None:
     kept = json.loads(json.dumps(evidence_of(closed(*PAID))))
+    assert kept["blame"] is None, "nobody asked"
     assert [reward["reward"] for reward in kept["rewards"]] == [0.5, 0.25]
     assert kept["rewards"][0]["milestones"][0]["evidence"] == [3]
 
@@ -153,6 +154,8 @@ def test_kwargs_are_read_and_a_fall_back_is_none_of_them() -> None:
     assert (options.settings.token, options.settings.fold) == ("secret", "known")
     assert options.settings.fallback is None, "Harbor's own table decides, and no 0"
     assert read_options(URL).task_id is None
+    masking = read_options({**URL, "mask_causes": ["captcha", "start_state"]}).settings
+    assert masking.mask_causes == ("captcha", "start_state")
 
 
 REFUSED: list[tuple[dict[str, object], str]] = [
@@ -164,6 +167,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ({**URL, "sandbox": "two"}, "sandbox: expected any, or labels as JSON, got 'two'"),
     ({**URL, "ready_s": -1}, "ready_s: expected seconds, 0 to 86,400, got -1"),
     ({**URL, "fold": "mean"}, "fold: got 'mean'"),
+    ({**URL, "mask_causes": "agent"}, "mask_causes: got 'agent'"),
     ({"url": "host"}, "url: got none"),
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.blame.test_causes import shows
 from tests.api.processes import Process
 from tests.support.logs import Said
 from tests.trainers.support import EFFECTS, GONE, operator, run_harness
@@ -54,6 +55,7 @@ async def test_a_trial_is_paid_what_was_observed(process: Process) -> None:
             (kept,) = trial["kept"]
             assert kept["status"] == "closed"
             assert kept["rewards"][0]["milestones"][0]["evidence"]
+            assert kept["blame"]["cause"] is None, "it succeeded"
         assert found["metrics"][0][0]["reward"] == pytest.approx(0.5), "Harbor's own mean"
         assert found["leaks"] == [], "the token is in no file of the job"
     assert len({trial["kept"][0]["episode"] for trial in found["trials"]}) == 2
@@ -65,6 +67,7 @@ async def test_what_nobody_knows_is_an_error_and_no_zero(process: Process) -> No
     assert (trial["error"], trial["rewards"], trial["valid"]) == ("UnknownRewardError", None, False)
     assert "browser gone" in trial["message"]
     assert found["metrics"] == [[]], "no mean counts it"
+    assert trial["kept"][0]["blame"]["cause"] == "infrastructure"
 
 
 async def test_each_step_of_a_task_has_an_episode(process: Process) -> None:
@@ -99,3 +102,16 @@ async def test_a_mistake_in_the_set_up_is_named_before_an_agent_runs(process: Pr
     unknown = await run(process, "Idle", SHOP, "fallback=0")
     assert unknown["trials"] == []
     assert "fallback: there is no such verifier kwarg" in unknown["said"]
+
+
+async def test_a_trial_that_failed_for_a_masked_cause_has_no_reward(process: Process) -> None:
+    """And one whose trainer keeps such trials is worth 0."""
+    refused = {0: shows("/cart", 503)}
+    kept, masked = [
+        (await run(process, "Idle", SHOP, *more, effects=refused))["trials"][0]
+        for more in ((), ("mask_causes=site_refused,captcha",))
+    ]
+    assert (kept["error"], kept["valid"]) == (None, True)
+    assert kept["kept"][0]["blame"]["cause"] == "site_refused"
+    assert (masked["error"], masked["rewards"]) == ("UnknownRewardError", None)
+    assert "masked by its cause site_refused" in masked["message"]

@@ -43,6 +43,10 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
             {"url": "http://h", "token": "t", "resample": "2"},
             Settings("http://h", "t", resample=2),
         ),
+        (
+            {"url": "http://h", "token": "t", "mask_causes": "captcha, start_state"},
+            Settings("http://h", "t", mask_causes=("captcha", "start_state")),
+        ),
     ],
 )
 def test_settings_come_from_keywords_or_the_environment(
@@ -83,6 +87,10 @@ def test_settings_come_from_keywords_or_the_environment(
             "fallback: got 'nan'; wanted a finite number",
         ),
         ({"url": "http://h", "token": "t", "fallback": "none"}, "fallback: got 'none'"),
+        (
+            {"url": "http://h", "token": "t", "mask_causes": "agent"},
+            "mask_causes: got 'agent'; wanted some of site_refused, captcha",
+        ),
         ({"url": "http://h", "token": "t", "wait_s": -1}, "wait_s: got -1"),
     ],
 )

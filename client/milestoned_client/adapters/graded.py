@@ -54,7 +54,8 @@ async def grade_rollout(label: Json, answer: str, settings: Settings) -> GradedR
     client, gate = shared_async(settings)
     try:
         async with gate:
-            transitions = await client.episode(found.episode).trajectory()
+            episode = client.episode(found.episode)
+            transitions = await episode.trajectory(mask_causes=settings.mask_causes)
     except UNANSWERED as error:
         return GradedRollout(payout_of(error), episode=found.episode)
     return _graded(found, transitions)
@@ -66,7 +67,8 @@ def grade_rollout_now(label: Json, answer: str, settings: Settings) -> GradedRol
     if not isinstance(found, Score) or found.episode is None:
         return GradedRollout(payout_of(found))
     try:
-        transitions = shared(settings).episode(found.episode).trajectory()
+        episode = shared(settings).episode(found.episode)
+        transitions = episode.trajectory(mask_causes=settings.mask_causes)
     except UNANSWERED as error:
         return GradedRollout(payout_of(error), episode=found.episode)
     return _graded(found, transitions)

@@ -49,7 +49,7 @@ from milestoned_client.adapters.scoring import (
 )
 from milestoned_client.async_client import AsyncEpisode
 from milestoned_client.errors import ClientError, ConflictError
-from milestoned_client.models import Closing, Sample
+from milestoned_client.models import Blame, Closing, Sample
 
 logger = logging.getLogger("milestoned_client.adapters")
 
@@ -83,6 +83,14 @@ class WatchedTrial:
         """Close the episode, or ask again how it was closed."""
         wait_s = self.options.settings.wait_s
         return await self.episode.close("the agent ended", truncated=truncated, wait_s=wait_s)
+
+    async def ask_blame(self) -> Blame | None:
+        """Ask why the episode failed; None where nobody answers. No reward depends on it."""
+        try:
+            return await self.episode.blame()
+        except ClientError as error:
+            logger.warning("episode %s: why it failed is not known: %s", self.episode.id, error)
+            return None
 
     async def ask_score(self) -> Found:
         """Ask what the episode was worth."""
@@ -178,8 +186,8 @@ class MilestonedVerifier(BaseVerifier):  # type: ignore[misc]  # Harbor is not i
     """Rewards of a trial: `reward`, each component, and `milestone.ID` for each that was paid.
 
     Keyword arguments are `task_id`, `version`, `sandbox`, `watch`, `ready_s`, and the settings
-    `url`, `fold`, `gamma`, `min_known`, `wait_s` (see `milestoned_client.adapters.settings`). The
-    plugin reads them.
+    `url`, `fold`, `gamma`, `min_known`, `wait_s`, `mask_causes` (see
+    `milestoned_client.adapters.settings`). The plugin reads them.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -199,12 +207,12 @@ class MilestonedVerifier(BaseVerifier):  # type: ignore[misc]  # Harbor is not i
             closing = await trial.close()
         except UNANSWERED as error:
             raise UnknownRewardError(f"the reward is not known: {error}") from error
-        self._keep(closing)
+        self._keep(closing, await trial.ask_blame())
         rewards = reward_dictionary(await trial.ask_score(), closing, trial.options.settings)
         return VerifierResult(rewards=rewards)
 
-    def _keep(self, closing: Closing) -> None:
+    def _keep(self, closing: Closing, blame: Blame | None) -> None:
         """Write what the service said beside the trial's result, where no sandbox reaches it."""
         name = "milestoned.json" if self.step_name is None else f"milestoned-{self.step_name}.json"
-        text = json.dumps(evidence_of(closing), indent=1)
+        text = json.dumps(evidence_of(closing, blame), indent=1)
         (self.trial_paths.trial_dir / name).write_text(text)

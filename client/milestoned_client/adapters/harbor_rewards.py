@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from milestoned_client.adapters.scoring import Found, UnknownRewardError, number
 from milestoned_client.adapters.settings import GivenSettings, Settings, settings
 from milestoned_client.json_values import JsonObject
-from milestoned_client.models import Closing, Score
+from milestoned_client.models import Blame, Closing, Score
 
-SETTINGS = ("url", "fold", "gamma", "min_known", "wait_s")
+SETTINGS = ("url", "fold", "gamma", "min_known", "wait_s", "mask_causes")
 OPTIONS = ("task_id", "version", "sandbox", "watch", "ready_s")
 """Keyword arguments of the verifier; `task` is Harbor's own."""
 TOTAL = "reward"
@@ -129,9 +129,10 @@ def reward_dictionary(found: Found, closing: Closing, asked: Settings) -> dict[s
     return rewards
 
 
-def evidence_of(closing: Closing) -> JsonObject:
-    """Return all that the service says of a closed episode, as JSON."""
+def evidence_of(closing: Closing, blame: Blame | None = None) -> JsonObject:
+    """Return all that the service says of a closed episode, as JSON; ``blame``: why it failed."""
     said: dict[str, Any] = dataclasses.asdict(closing)
+    said["blame"] = None if blame is None else dataclasses.asdict(blame)
     for reward in said["rewards"]:
         del reward["body"]  # its bytes once more
     return said

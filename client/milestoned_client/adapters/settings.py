@@ -11,6 +11,8 @@ MILESTONED_FALLBACK  what is paid where nothing can be known; unset: the trainer
 MILESTONED_RESAMPLE  how many more times a rollout is generated whose reward is not known, 0 to 100
                      (default 0), where the trainer has no way to leave one out and there is no
                      fall-back: OpenRLHF's agent, SkyRL's generator
+MILESTONED_MASK_CAUSES causes for which a failed rollout is not known, with commas between them, as
+                     site_refused,captcha,start_state (default: none)
 MILESTONED_WAIT_S    seconds to wait for a reward that is still settling (default 10)
 """
 
@@ -19,14 +21,17 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import SupportsFloat, TypedDict, Unpack, cast, get_args
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from milestoned_client.models import Fold
+from milestoned_client.models import Fold, MaskCause
 
-NAMES = ("url", "token", "fold", "gamma", "fallback", "wait_s", "min_known", "resample")
+NAMES = (
+    *("url", "token", "fold", "gamma", "fallback", "wait_s", "min_known", "resample"),
+    "mask_causes",
+)
 MAX_RESAMPLE = 100
 
 
@@ -41,6 +46,7 @@ class GivenSettings(TypedDict, total=False):
     wait_s: float | str | None
     min_known: float | str | None
     resample: int | str | None
+    mask_causes: str | Sequence[str] | None
 
 
 class Folding(TypedDict):
@@ -49,6 +55,7 @@ class Folding(TypedDict):
     fold: Fold
     gamma: float
     min_known: float
+    mask_causes: tuple[MaskCause, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +71,16 @@ class Settings:
     wait_s: float = 10.0
     min_known: float = 0.5
     resample: int = 0
+    mask_causes: tuple[MaskCause, ...] = ()
 
     def folding(self) -> Folding:
         """What says how step rewards are folded, as keyword arguments of a client's `score`."""
-        return {"fold": self.fold, "gamma": self.gamma, "min_known": self.min_known}
+        return {
+            "fold": self.fold,
+            "gamma": self.gamma,
+            "min_known": self.min_known,
+            "mask_causes": self.mask_causes,
+        }
 
 
 def settings(**given: Unpack[GivenSettings]) -> Settings:
@@ -95,7 +108,19 @@ def settings(**given: Unpack[GivenSettings]) -> Settings:
     if wait_s < 0:
         raise ValueError(f"wait_s: got {wait_s}; wanted seconds, 0 or more")
     resample = _resample(values["resample"])
-    return Settings(url, token, fold, gamma, fallback, wait_s, min_known, resample)
+    masked = _mask_causes(values["mask_causes"])
+    return Settings(url, token, fold, gamma, fallback, wait_s, min_known, resample, masked)
+
+
+def _mask_causes(value: object) -> tuple[MaskCause, ...]:
+    """The causes that are named, in a text with commas between them or one by one."""
+    given = str(value or "").split(",") if value is None or isinstance(value, str) else value
+    names = [str(name).strip() for name in given] if isinstance(given, Iterable) else [str(given)]
+    for name in filter(None, names):
+        if name not in get_args(MaskCause):
+            known = ", ".join(get_args(MaskCause))
+            raise ValueError(f"mask_causes: got {name!r:.40}; wanted some of {known}")
+    return tuple(cast(MaskCause, name) for name in names if name)
 
 
 def _fold(value: object) -> Fold:
