@@ -106,7 +106,7 @@ class StepStream(asyncio.Protocol):
         self._transport = None
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; what it sent and is taken stays so."""
         if self._transport is not None:
             self._transport.close()
 
