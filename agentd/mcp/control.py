@@ -99,9 +99,12 @@ class _Lines(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         why = exc or ConnectionError("the daemon closed the connection")
-        for waiting in (self.accepted, *self._answers):
-            if not waiting.done():
-                waiting.set_exception(why)
+        if not self.accepted.done():
+            self.accepted.set_exception(why)
+        for answer in self._answers:
+            if not answer.done():
+                answer.set_exception(why)
+                answer.exception()  # told, whoever still waits for it
         self._answers.clear()
 
     def data_received(self, data: bytes) -> None:

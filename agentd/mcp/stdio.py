@@ -6,9 +6,9 @@ import asyncio
 import os
 import signal
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, SupportsIndex
 
 import structlog
 
@@ -110,10 +110,10 @@ class PassingReader(asyncio.StreamReader):
         self.is_taken = True
         """Whether the client still reads."""
 
-    def feed_data(self, data: bytes) -> None:
-        """Take a chunk; asyncio's own name."""
+    def feed_data(self, data: Iterable[SupportsIndex]) -> None:
+        """Take a chunk; name and type are asyncio's own."""
         if self.is_taken:
-            self.client.write(data)
+            self.client.write(bytes(data))
         super().feed_data(data)
 
 

@@ -234,7 +234,7 @@ class ControlPort:
         self.where: int | Path = where if isinstance(where, Path) else self._socket.getsockname()[1]
         config = uvicorn.Config(
             app,
-            http=protocol_for(token, body_s, conductor and self._stream_of(conductor)),
+            http=protocol_for(token, body_s, self._stream_of(conductor)),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -245,7 +245,9 @@ class ControlPort:
         self._server = _Server(config)
         self._task: asyncio.Task[None] | None = None
 
-    def _stream_of(self, conductor: Conductor) -> Callable[[], StepStream]:
+    def _stream_of(self, conductor: Conductor | None) -> Callable[[], StepStream] | None:
+        if conductor is None:
+            return None
         return lambda: StepStream(conductor, self._streams)
 
     @property

@@ -138,7 +138,9 @@ def _finding(
     }
 
 
-def expected_finding(part: Part, difference: Literal["extra", "missing"], name: str) -> FindingJson:
+def expected_finding(
+    part: Literal["tabs", "files"], difference: Literal["extra", "missing"], name: str
+) -> FindingJson:
     """Return the difference from a start that the task declares."""
     return {
         "part": part,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from api.start_states.comparison import MAX_FINDINGS, FindingJson, expected_finding
 from api.start_states.facts import Part, StartState
 from detectors.engine.expected_start import expected_address
 from detectors.model.types import Json
+
+ExpectedPart = Literal["tabs", "files"]
+"""The parts of which a task says what it expects."""
 
 
 def is_refusing(task: Mapping[str, Json]) -> bool:
@@ -30,7 +34,7 @@ def compare_expected(task: Mapping[str, Json], own: StartState) -> list[FindingJ
     return found[:MAX_FINDINGS]
 
 
-def _missing(part: Part, names: Sequence[str], own: StartState) -> Iterator[FindingJson]:
+def _missing(part: ExpectedPart, names: Sequence[str], own: StartState) -> Iterator[FindingJson]:
     facts = _facts_of(part, own)
     if facts is not None:
         for name in names:
@@ -38,7 +42,7 @@ def _missing(part: Part, names: Sequence[str], own: StartState) -> Iterator[Find
                 yield expected_finding(part, "missing", name)
 
 
-def _unexpected(part: Part, names: Sequence[str], own: StartState) -> Iterator[FindingJson]:
+def _unexpected(part: ExpectedPart, names: Sequence[str], own: StartState) -> Iterator[FindingJson]:
     facts = _facts_of(part, own)
     if facts is not None:
         for name in names:

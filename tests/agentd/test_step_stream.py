@@ -28,7 +28,7 @@ class Ends:
     def __init__(self, stage: Stage) -> None:
         self.stream = StepStream(stage.conductor, set())
         self.written: asyncio.Queue[Any] = asyncio.Queue()
-        self.stream._write = self.written.put_nowait  # type: ignore[method-assign]
+        self.stream._write = self.written.put_nowait  # type: ignore[assignment, method-assign]
 
     async def ask(self, raw: bytes) -> Any:
         self.stream.data_received(raw + b"\n")

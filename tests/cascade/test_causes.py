@@ -111,8 +111,13 @@ ABSTAINS: Mapping[str, tuple[Votes, float | None]] = {
 def test_a_judge_that_is_not_sure_of_one_cause_decides_none(case: str) -> None:
     said, score = ABSTAINS[case]
     cast = [{"criteria": {name: {"met": met} for name, met in vote.items()}} for vote in said]
-    verdict = {"score": score, "by": "model@1"}
-    event = {"item": CAUSE, "verdict": verdict, "record": {"votes": cast}, "evidence": [3]}
+    verdict: dict[str, Any] = {"score": score, "by": "model@1"}
+    event: dict[str, Any] = {
+        "item": CAUSE,
+        "verdict": verdict,
+        "record": {"votes": cast},
+        "evidence": [3],
+    }
     assert judged_cause([event]) is None
     sure = {**event, "verdict": {**verdict, "score": 0.1}}
     sure["record"] = {"votes": [{"criteria": {"agent": {"met": "yes"}}}]}

@@ -11,10 +11,10 @@ from api.start_states.facts import (
     MAX_FACTS,
     StartReader,
     StartState,
-    address_name,
     decode_state,
     encode_state,
 )
+from detectors.engine.expected_start import address_name
 from tests.support.logs import Said, clicked, created, episode, log, titled, went
 
 
