@@ -57,6 +57,14 @@ class StepSource(Protocol):
 
 
 @runtime_checkable
+class OpeningSource(Protocol):
+    """A source that also works once before the first step begins, which waits for it: what it
+    reports then is what the agent begins with."""
+
+    async def before_first_step(self) -> None: ...
+
+
+@runtime_checkable
 class RecallingSource(Protocol):
     """A source that after a restart of the daemon is told, before its first ``run``, what it
     reported before: the (seq, kind, data) of its events, as far as the journal still has them."""

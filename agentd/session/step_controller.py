@@ -37,6 +37,8 @@ class Sources(Protocol):
 
     async def fence(self) -> None: ...
 
+    async def before_first_step(self) -> None: ...
+
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None: ...
 
     def after_seal(self, step: int) -> None: ...
@@ -115,6 +117,8 @@ class Conductor:
         if not self.steps.begins(step):
             return self.steps.seq_of("step.began") or 0  # see `_again`
         await self._finish("next")
+        if self.steps.current is None:
+            await self._sources.before_first_step()
         data: dict[str, object] = {"step": self.steps.next}
         if action is not None:
             data["action"] = action

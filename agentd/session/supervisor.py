@@ -17,7 +17,7 @@ import structlog
 from agentd.core.backoff import Backoff
 from agentd.core.extras import display_for, need
 from agentd.core.settings import Settings
-from agentd.core.source import RecallingSource, Source, SourceLostError, StepSource
+from agentd.core.source import OpeningSource, RecallingSource, Source, SourceLostError, StepSource
 from agentd.journal.recorder import Recorder
 from detectors.model.kinds import KINDS, asked_kinds
 
@@ -393,6 +393,26 @@ class Supervisor:
         for failed in failures:
             if isinstance(failed, Exception):
                 log.warning("A fence failed.", why=f"{type(failed).__name__}: {failed}")
+
+    async def before_first_step(self) -> None:
+        """Let the sources that report what the agent begins with do so, at most `SEAL_S`.
+
+        Nothing depends on their reports: one that fails is logged.
+        """
+        works = [
+            asyncio.create_task(source.before_first_step())
+            for source in self._sources
+            if isinstance(source, OpeningSource) and source.name not in self.gaps
+        ]
+        if not works:
+            return
+        try:
+            await asyncio.wait(works, timeout=SEAL_S)
+        finally:
+            for work in works:
+                work.cancel()
+        for why in filter(None, map(_why_lost, works)):
+            log.warning("What the first step begins with is not recorded.", why=why)
 
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
         """Let the sources that work at the ends of steps do so, at most `SEAL_S`.

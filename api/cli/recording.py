@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 
 import orjson
 
+from api.cli.recording_sizes import RecordingSizes
 from api.replay.recording_check import findings, findings_of_said
 from api.replay.recordings import RecordingError, layout_of, read_bodies, read_file, read_frames
 from api.rewards.event_text import clip, line, telling
@@ -43,6 +44,7 @@ def run_show(
     ] = None,
     steps: Annotated[bool, option("a line a step instead of a line an event")] = False,
     json: Annotated[bool, option("one event a line: [seq, at, source, kind, data]")] = False,
+    sizes: Annotated[bool, option("how many bytes each kind of event takes instead")] = False,
     verdicts: Annotated[
         bool, option("the verdicts of model, judge and person instead, one a line as JSON")
     ] = False,
@@ -57,6 +59,8 @@ def run_show(
 ) -> int:
     """Show the events as lines, and what they come to."""
     selected = set(kinds.split(",")) if kinds else None
+    if sizes:
+        return _guarded(lambda: _show_sizes(recording))
     if conditions:
         return _guarded(lambda: _show_conditions(recording, selected, origin))
     return _guarded(lambda: show(recording, selected, steps=steps, json=json, verdicts=verdicts))
@@ -171,6 +175,14 @@ def show(
         _print_json(events)
     else:
         _print_lines(_steps(events) if steps else map(line, events), passed, said)
+    return SOUND
+
+
+def _show_sizes(recording: Path) -> int:
+    """Print what takes how much; raises as `read_frames`."""
+    packed = read_file(recording)
+    events = _Passed(packed, recording).events()
+    print("\n".join(RecordingSizes.of(events, len(packed)).lines()))
     return SOUND
 
 

@@ -19,6 +19,7 @@ import orjson
 from api.exporting.chats import OPEN
 from api.exporting.rows import Exported, scored_result
 from api.replay.recordings import read_frames
+from api.rewards.observation import is_blank
 from api.rewards.scored_episode import Result
 from api.rewards.trajectory import TransitionJson, transitions
 from detectors.model.codec import canonical
@@ -226,7 +227,7 @@ def _returned(data: Mapping[str, object], known: set[str]) -> Document:
 def _observed(transition: TransitionJson) -> list[Document]:
     """Return what was observed after a step, as JSON; nothing where nothing was."""
     observation = transition["next_observation"]
-    if observation is None or not any(observation.values()):
+    if observation is None or is_blank(observation):
         return []
     return [{"content": canonical(observation).decode()}]
 

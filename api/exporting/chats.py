@@ -19,6 +19,7 @@ from api.exporting.detours import find_detours
 from api.exporting.returns import Return, returns_to_go
 from api.exporting.rows import Exported, scored_result
 from api.replay.recordings import read_frames
+from api.rewards.observation import ObservationJson, state_as_text
 from api.rewards.trajectory import TransitionJson, transitions
 from detectors.model.codec import canonical, sha256
 from detectors.model.rewards import RewardJson
@@ -296,8 +297,8 @@ def _message(role: Literal["user", "assistant"], content: str) -> Message:
     return {"role": role, "content": content}
 
 
-def _observation_text(observation: Mapping[str, object], instruction: str | None) -> str:
-    text = canonical(observation).decode()
+def _observation_text(observation: ObservationJson, instruction: str | None) -> str:
+    text = state_as_text(observation)
     return text if instruction is None else f"{instruction}\n\n{text}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from api.rewards.observation import ObservationJson
 from api.rewards.trajectory import TransitionJson
 from detectors.model.codec import canonical
 from detectors.model.rewards import RewardJson
@@ -27,6 +28,7 @@ LOOKING = frozenset(
         *("attribute.changed", "text.appeared", "text.disappeared", "text.shown", "text.selected"),
         *("window.activated", "window.title_changed", "widget.focused"),
         *("screen.captured", "visual.dom_recorded", "visual.screenshot_taken"),
+        "visual.tree_recorded",
     )
 )
 """Kinds of what happens where an agent only looks around."""
@@ -61,15 +63,22 @@ def _end_of_detour(
 ) -> int | None:
     """Return the place of the last step that ended where the one at ``place`` began; None: none
     did."""
-    began = canonical(steps[place]["observation"])
+    began = _state(steps[place]["observation"])
     end = None
     for at in range(place, len(steps) - 1):
         step = steps[at]
         if not (without_effect.get(step["step"], False) and _earned_nothing(step["reward"])):
             break
-        if canonical(step["next_observation"]) == began:
+        if step["next_observation"] is not None and _state(step["next_observation"]) == began:
             end = at
     return end
+
+
+def _state(observation: ObservationJson) -> bytes:
+    """Return what has to be the same for a step to have led nowhere; where an agent looks on the
+    way (focus, pictures, what is shown) is not part of it."""
+    same = ("tabs", "filled_fields", "files", "dialog")
+    return canonical({part: observation[part] for part in same})  # type: ignore[literal-required]
 
 
 def _earned_nothing(reward: RewardJson | None) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.blame.masking import MASK_CAUSES, parse_mask_causes
@@ -17,7 +17,13 @@ from api.cascade.store import Verdicts
 from api.episodes.store import Episodes
 from api.http.answer_shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.http.authorization import requires
-from api.http.dependencies import EpisodesPart, FollowerPart, FollowersPart, LimitsPart
+from api.http.dependencies import (
+    EpisodesPart,
+    FollowerPart,
+    FollowersPart,
+    LimitsPart,
+    OutlinesPart,
+)
 from api.http.describe import problems
 from api.http.parameters import DIGITS, EpisodeId
 from api.http.support import MAX_SEQ, READ, answer, parts_of, whole
@@ -27,6 +33,7 @@ from api.rewards.credits import Credits
 from api.rewards.ledger import Ledger
 from api.rewards.trajectory import transitions
 from api.scoring.cause_masks import CauseMasks
+from api.timeline.pictures import MEDIA_TYPES, load_picture
 from api.verdicts.escalations import Escalations
 from api.verdicts.recording_verdicts import frame_of
 from detectors.engine.attribution import Credit
@@ -195,6 +202,33 @@ async def trajectory(
     steps = await asyncio.to_thread(transitions, events, reward_by_step, view.credit, view.siblings)
     kept = [step for step in steps if step["step"] not in left_out]
     return answer({"episode": row.id, "steps": kept})
+
+
+@router.get(
+    "/v1/episodes/{episode}/screenshots/{sha256}",
+    summary="A screenshot",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {media_type: {} for media_type in MEDIA_TYPES.values()},
+            "description": "The picture as the daemon took it.",
+        },
+        **problems(401, 403, 404),
+    },
+    dependencies=[requires(READ)],
+)
+async def screenshot(
+    episode: EpisodeId,
+    sha256: Annotated[str, Path(description="As `screenshot` of an observation has it.")],
+    episodes: EpisodesPart,
+    outlines: OutlinesPart,
+    follower: FollowerPart,
+) -> Response:
+    """The picture of the screen that an observation names, where its daemon put it into the log
+    (`--visual` with `--screen`)."""
+    picture = await load_picture(await episodes.get(episode), sha256, outlines, follower)
+    kept = {"cache-control": "private, max-age=86400, immutable"}
+    return Response(picture.content, headers=kept, media_type=picture.media_type)
 
 
 @router.get(

@@ -8,28 +8,25 @@ frame, in which no script runs at all.
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 
 import orjson
 from fastapi import APIRouter, Request, Response
 
-from api.core.errors import NotFoundError
 from api.http.dependencies import EpisodesPart, FollowerPart, OutlinesPart
 from api.http.parameters import After
 from api.http.support import JSON
 from api.pages.render import HEADERS, page, static_path
 from api.pages.replaying import is_whole, sanitize
 from api.pages.viewer import Viewer
+from api.timeline.pictures import load_picture
 from detectors.model.types import Event
 
 MAX_CHARACTERS = 8 << 20
 """Of recorded text in one answer; a message is never cut."""
 LOOK = 500
 """Events that are read at once."""
-PICTURES = {"webp": "image/webp", "png": "image/png"}
 POLICY = (
     "default-src 'none'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src data:;"
     " font-src data:; connect-src {source}; frame-src 'none'; base-uri 'none'; form-action 'none';"
@@ -40,7 +37,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/episodes/{episode}/pictures/{sha256}")
-async def picture(
+async def show_picture(
     _who: Viewer,
     episode: str,
     sha256: str,
@@ -50,19 +47,9 @@ async def picture(
 ) -> Response:
     """A screenshot that the daemon put into the log."""
     row = await episodes.get(episode)
-    seq = (await outlines.load(row.id, row.through)).pictures.get(sha256)
-    found = [] if seq is None else await follower.between(row.id, seq, seq)
-    kind = PICTURES.get(str(found[0].data.get("format"))) if found else None
-    if kind is None:
-        raise NotFoundError(f"picture: {sha256[:80]} is not in the log of {row.id}")
-    try:
-        content = base64.b64decode(str(found[0].data.get("base64")), validate=True)
-    except binascii.Error:
-        raise NotFoundError(
-            f"picture: event {seq} of {row.id} holds none that can be read"
-        ) from None
+    picture = await load_picture(row, sha256, outlines, follower)
     kept = {"cache-control": "private, max-age=86400, immutable"}
-    return Response(content, 200, {**HEADERS, **kept}, kind)
+    return Response(picture.content, 200, {**HEADERS, **kept}, picture.media_type)
 
 
 @router.get("/episodes/{episode}/replay")

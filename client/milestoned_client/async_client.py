@@ -498,3 +498,7 @@ class AsyncEpisode:
     async def recording(self, target: str | os.PathLike[str]) -> int:
         """Save the recording (``.mrec``) as ``target``; gives its size in bytes."""
         return save(await self._client.call(calls.recording(self.id)), Path(target))
+
+    async def screenshot(self, sha256: str) -> bytes:
+        """The picture that an observation of the trajectory names, in its own format."""
+        return await self._client.call(calls.screenshot(self.id, sha256))

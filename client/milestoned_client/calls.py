@@ -343,3 +343,9 @@ def start_state(episode: str) -> Call[StartState]:
 def recording(episode: str) -> Call[bytes]:
     """The recording: the stored segments' zstd frames, one after the other."""
     return Call("GET", episode_path(episode, "/recording"), lambda _document, body: body, raw=True)
+
+
+def screenshot(episode: str, sha256: str) -> Call[bytes]:
+    """A screenshot of the episode's log, as the daemon took it."""
+    path = episode_path(episode, f"/screenshots/{quote(sha256, safe='')}")
+    return Call("GET", path, lambda _document, body: body, raw=True)

@@ -480,3 +480,7 @@ class Episode:
     def recording(self, target: str | os.PathLike[str]) -> int:
         """Save the recording (``.mrec``) as ``target``; gives its size in bytes."""
         return save(self._client.call(calls.recording(self.id)), Path(target))
+
+    def screenshot(self, sha256: str) -> bytes:
+        """The picture that an observation of the trajectory names, in its own format."""
+        return self._client.call(calls.screenshot(self.id, sha256))

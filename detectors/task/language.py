@@ -85,6 +85,18 @@ class StepSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Observations:
+    """What the daemon records at the end of each step to train on; nothing is paid for it
+    (docs/export.md)."""
+
+    page_bytes: int = key(
+        "Pages as trees of roles and names, at most so many bytes a step.",
+        whole(1_024, 262_144, noun="bytes, a whole number"),
+        32_768,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What the end is worth, beside the way there: r = alpha * process + (1 - alpha) * [t = T] *
     outcome; without alpha both count whole."""
@@ -444,6 +456,12 @@ class Task:
     )
     settings: StepSettings = key(
         "When a step is complete.", object_type(StepSettings), StepSettings()
+    )
+    observations: Observations | None = key(
+        "What is recorded of pages at each step, to train on.",
+        object_type(Observations),
+        None,
+        omit_default=True,
     )
     milestones: tuple[MilestoneSpec, ...] = required_key(
         "What counts.",

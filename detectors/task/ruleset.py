@@ -215,6 +215,7 @@ class Ruleset:
             "text": "text.appeared" in self.slots or "text.disappeared" in self.slots,
             "origin": self.task.origin,
             "probes": [probe_plan(probe) for probe in self.task.probes],
+            "tree_bytes": self.task.observations.page_bytes if self.task.observations else 0,
             **self._requested_captures(),
         }
 

@@ -89,6 +89,9 @@ class Stage:
         while self.late:
             self.recorder.append("files", self.late.pop(0), {})
 
+    async def before_first_step(self) -> None:
+        """Nothing is recorded here."""
+
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
         if self.probe_s is not None:
             await asyncio.sleep(self.probe_s)

@@ -282,6 +282,27 @@ async def test_work_that_is_lost_at_a_steps_end_is_on_record(
     await supervisor.stop()
 
 
+class Opening(Scripted):
+    """A source that reports what the agent begins with: it fails, or takes ``fence_s`` seconds."""
+
+    async def before_first_step(self) -> None:
+        await self.fence(0.0)
+
+
+async def test_what_an_agent_begins_with_is_asked_for_and_costs_no_step(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing depends on it: a source that fails or overstays there leaves every step known."""
+    monkeypatch.setattr("agentd.session.supervisor.SEAL_S", 0.2)
+    sources = Opening("cdp"), Opening("probe", fence_s=-1), Opening("screen", fence_s=30.0)
+    supervisor = await started(recorder, *sources)
+    before = recorder.journal.last
+    await supervisor.before_first_step()
+    assert [source.fences for source in sources] == [1, 1, 1]
+    assert told(recorder)[before:] == []
+    await supervisor.stop()
+
+
 def test_every_source_of_a_kind_has_a_row_in_the_table() -> None:
     """Else a task that hears its kinds would be worth 0, and not null, where nobody watched."""
     assert set(TABLE) == set(SOURCES) - UNHEARD, (

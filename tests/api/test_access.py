@@ -75,6 +75,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/episodes/{episode}/start"): OK,
     ("GET", "/v1/episodes/{episode}/verdicts"): OK,
     ("GET", "/v1/episodes/{episode}/recording"): OK,
+    ("GET", "/v1/episodes/{episode}/screenshots/{sha256}"): OK,
     ("GET", "/v1/episodes/{episode}/steps/{step:int}/explanation"): OK,
     ("GET", "/v1/audit/verify"): OK,
     ("GET", "/v1/audit/checkpoints"): OK,

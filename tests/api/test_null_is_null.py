@@ -389,6 +389,7 @@ GET /v1/audit/verify, GET /v1/audit/checkpoints, POST /v1/rescores, GET /v1/resc
 POST /v1/tasks, GET /v1/tasks, GET /v1/schemas/task, GET /v1/tasks/{id}, GET /healthz, GET /readyz, GET /metrics,
 GET /v1/episodes/{episode}/blame, GET /v1/episodes/{episode}/start,
 GET /openenv/health, GET /openenv/metadata, GET /openenv/schema, GET /v1/episodes/{episode}/recording,
+GET /v1/episodes/{episode}/screenshots/{sha256},
 GET /ors/health, GET /ors/version, GET /ors/list_environments, GET /ors/{environment}/tools, GET /ors/{environment}/splits,
 POST /ors/{environment}/tasks, POST /ors/{environment}/num_tasks, POST /ors/{environment}/task,
 POST /ors/{environment}/task_range, POST /ors/create_session, POST /ors/create, POST /ors/ping, POST /ors/delete,

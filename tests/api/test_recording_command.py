@@ -242,3 +242,17 @@ def test_show_bears_any_data(
 ) -> None:
     assert run("show", write(tmp_path, changed(7, data=data))) == 0
     assert all(len(line) < 200 for line in capsys.readouterr().out.splitlines())
+
+
+def test_sizes_say_what_takes_how_much(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.mrec"
+    path.write_bytes(b"".join(frames(texts(EVENTS))))
+    assert main(["recording", "show", str(path), "--sizes"]) == 0
+    heading, first, *_, every, packed, each = capsys.readouterr().out.splitlines()
+    clicks = len(orjson.dumps(EVENTS[6][3]))
+    total = sum(len(orjson.dumps(data)) for *_, data in EVENTS)
+    assert heading.split() == ["kind", "events", "bytes", "share"]
+    assert first.split() == ["element.clicked", "1", str(clicks), f"{clicks / total:.1%}"]
+    assert every.split()[:3] == ["all", str(len(EVENTS)), str(total)]
+    assert packed == f"file: {path.stat().st_size:,} bytes, compressed"
+    assert each.startswith(f"a step: {total:,} bytes")

@@ -216,6 +216,7 @@ def test_events_trajectory_and_recording(peer: Peer, connect: Any, tmp_path: Pat
     peer.answer("/v1/episodes/e1/events", {"events": [event], "through": 1})
     peer.answer("/v1/episodes/e1/trajectory", {"episode": "e1", "steps": [step]})
     peer.answer("/v1/episodes/e1/recording", b"\x28\xb5\x2f\xfd")
+    peer.answer("/v1/episodes/e1/screenshots/a%2Fb", b"RIFF")
     episode = connect(peer.url).episode("e1")
     assert episode.events(after=0, kind="episode.opened") == [
         Event(1, 0, "journal", "episode.opened", {})
@@ -227,6 +228,7 @@ def test_events_trajectory_and_recording(peer: Peer, connect: Any, tmp_path: Pat
         9,
     )
     assert episode.recording(tmp_path / "a.mrec") == 4
+    assert episode.screenshot("a/b") == b"RIFF"
     assert (tmp_path / "a.mrec").read_bytes() == b"\x28\xb5\x2f\xfd"
     assert peer.asked[0].query == {"after": "0", "kind": "episode.opened"}
 

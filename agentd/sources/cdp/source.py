@@ -15,13 +15,20 @@ from agentd.core.source import Sink, SourceLostError
 from agentd.sources.cdp.attach.attach import SessionSetup
 from agentd.sources.cdp.attach.script import PageScript, bundle
 from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.folds.page_trees import FrameAddress, PageTrees, unread
 from agentd.sources.cdp.network import first_calls, outliving
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.state.protocol import HistogramsReply
-from agentd.sources.cdp.state.state import BrowserState, CdpObservation, remember
+from agentd.sources.cdp.state.state import (
+    BrowserState,
+    CdpObservation,
+    SessionState,
+    remember,
+)
 from agentd.sources.cdp.transport.address import websocket_address
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
+from detectors.model.kinds.looks import VisualTreeRecorded
 
 Connect = Callable[[], Awaitable[Connection]]
 """Makes a new connection to the browser; raises SourceLostError where there is none."""
@@ -33,6 +40,10 @@ LATE_S = 2.0
 """How long a step's seal waits for a page that is busy, in seconds."""
 PATIENT_S = 0.5
 """From so many seconds on a fence gives a new tab time to answer; a shorter one says nothing."""
+TREE_S = 0.5
+"""How long a seal waits for the trees of pages, in seconds; what is late is recorded as such."""
+MAX_TREES = 16
+"""Documents that are looked at, at the end of one step."""
 MIN_ANSWER_S = 0.05
 """A wait that is too short to say of a page that it did not answer."""
 REST_S = 0.06
@@ -108,8 +119,15 @@ class CdpSource:
         is a gap."""
         if self._live is not None:
             await self._live.catch_up(LATE_S)
+        if self._live is not None:
+            await self._live.record_trees()
         if self._live is not None and closing:
             self._live.end()
+
+    async def before_first_step(self) -> None:
+        """Record what stands in the pages when the agent begins, where the task wants that."""
+        if self._live is not None:
+            await self._live.record_trees()
 
     def after_seal(self, step: int) -> None:
         """Do nothing: the browser reports by itself."""
@@ -162,6 +180,8 @@ class _AttachmentRun:
         self.normaliser = Normaliser(script.binding, script.salt, asks, live=True)
         self.attachment = SessionSetup(connection, script, asks=asks, feed=self._feed)
         self._connection = connection
+        self._trees = PageTrees(asks.tree_bytes, self.normaliser.browser.secrets)
+        self._script = script
         self._counts = asks.workers
         self._sink = sink
         self._waits: dict[str, list[Reply]] = {}  # session -> what a fence waits for in it
@@ -288,6 +308,49 @@ class _AttachmentRun:
             for seen in self.normaliser.fenced():
                 self._tell(seen)
 
+    async def record_trees(self) -> None:
+        """Record every document that is shown as a tree, within `TREE_S`; nothing where the task
+        does not want it."""
+        if not self._trees.max_bytes:
+            return
+        asked: dict[Reply, FrameAddress] = {}
+        self._trees.begin()
+        for session, state in self.normaliser.browser.sessions.items():
+            if not session or state.via or state.hidden:
+                continue
+            root = FrameAddress(state.tab, state.root, state.is_page)
+            blocked = _why_blocked(state)
+            if blocked is not None:
+                self._tell_tree(unread(root, blocked))
+                continue
+            for context, frame in list(state.contexts.items())[: MAX_TREES - len(asked)]:
+                where = FrameAddress(state.tab, frame, state.is_page and frame == state.root)
+                asked[self._ask_tree(session, context)] = where
+        if asked:
+            await asyncio.wait(asked, timeout=TREE_S)
+        for reply, where in sorted(asked.items(), key=lambda item: not item[1].main):
+            self._tell_tree(self._tree_of(reply, where))
+
+    def _ask_tree(self, session: str, context: int) -> Reply:
+        expression = self._script.take_tree(self._trees.max_bytes)
+        params = {"contextId": context, "expression": expression, "silent": True}
+        reply = self._connection.send(
+            "Runtime.evaluate", {**params, "returnByValue": True}, session
+        )
+        self._waits.setdefault(session, []).append(reply)  # a dialog lets go of it
+        return reply
+
+    def _tree_of(self, reply: Reply, where: FrameAddress) -> VisualTreeRecorded:
+        if not reply.done() or reply.cancelled():
+            reply.cancel()
+            return unread(where, "the page did not answer in time")
+        if reply.exception() is not None:
+            return unread(where, "the document is gone")
+        return self._trees.record(where, reply.result().get("result", {}).get("value"))
+
+    def _tell_tree(self, data: VisualTreeRecorded) -> None:
+        self._sink("visual.tree_recorded", data)
+
     def end(self) -> None:
         """Nobody waits for the answers that are still to come."""
         for seen in self.normaliser.network.unanswered():
@@ -306,6 +369,13 @@ class _AttachmentRun:
 
     def _tell(self, seen: CdpObservation) -> None:
         self._sink(seen.kind, seen.data)
+
+
+def _why_blocked(state: SessionState) -> str | None:
+    """Return why a page can't be read now; None: it can."""
+    if state.crashed:
+        return "the page crashed"
+    return None if state.dialog is None else "a dialog is open"
 
 
 def _behind(wait: Reply) -> Sequence[str]:

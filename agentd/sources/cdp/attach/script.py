@@ -96,6 +96,12 @@ class PageScript(NamedTuple):
         slot = self.slot()
         return f"{slot} && {slot}.document === document ? {slot}.flush() : false"
 
+    def take_tree(self, characters: int) -> str:
+        """An expression: the document as JSON of a tree of roles and names, of about so many
+        characters at most; false where the script is not there (yet)."""
+        slot = self.slot()
+        return f"{slot} && {slot}.document === document ? {slot}.takeTree({characters}) : false"
+
 
 def _names(mask: Iterable[str]) -> dict[str, Any]:
     """Which fields' names mean a secret, as the page script reads it (page/secrets.js)."""

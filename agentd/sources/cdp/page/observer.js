@@ -28,6 +28,7 @@ import { openTab } from "./tab.js";
 import { openText } from "./text.js";
 import { openTitle } from "./title.js";
 import { openToggles } from "./toggles.js";
+import { takeTree } from "./tree.js";
 import { openTrust } from "./trust.js";
 import { openWatched } from "./watched.js";
 
@@ -121,7 +122,7 @@ function observe(config) {
   // `visual` comes with a script of its own, where it is wanted: page/visual.js.
   const observer = {
     document, flush, close, takeSuspects, judge, secrets, say: channel.say, describe: context.describe,
-    answerStanding: standing.answer,
+    answerStanding: standing.answer, takeTree: (most) => takeTree(secrets, most),
   };
   if (!config.initial && navigator.userActivation?.hasBeenActive) channel.say("late", {}); // somebody acted here unheard
   listening.on("pagehide", (event) => {

@@ -50,6 +50,7 @@ class CapturePlan:
     mask: tuple[str, ...] = ()
     visual: int = 0
     cookies: frozenset[str] = frozenset()
+    tree_bytes: int = 0
 
     @classmethod
     def from_plan(cls, plan: Mapping[str, Any]) -> CapturePlan:
@@ -65,6 +66,7 @@ class CapturePlan:
             tuple(plan.get("mask") or ()),
             int(plan.get("visual") or 0),
             frozenset(plan.get("cookies") or ()),
+            int(plan.get("tree_bytes") or 0),
         )
 
     @classmethod

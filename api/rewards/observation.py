@@ -1,0 +1,173 @@
+"""What an agent could have observed at a point of an episode, as far as its log shows it: a pure
+fold over events, bounded in items and in bytes.
+
+What the log can't show is null, with the reason in ``missing``; what was too much is cut, and
+``cut`` names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NotRequired, TypedDict
+
+from detectors.model.codec import canonical
+
+
+class TabJson(TypedDict):
+    """A tab with what is known of it."""
+
+    url: str | None
+    title: str | None
+
+
+class DialogJson(TypedDict):
+    """An open dialog of a page."""
+
+    type: str | None
+    message: str | None
+
+
+class FieldJson(TypedDict):
+    """A form field and what it holds; of a secret one only whether it holds something."""
+
+    tab: str
+    frame: str
+    role: str | None
+    name: str | None
+    value: NotRequired[str | list[str] | None]
+    checked: NotRequired[bool]
+    has_value: NotRequired[bool]
+    cut: NotRequired[bool]
+
+
+class FileJson(TypedDict):
+    """A file that is there."""
+
+    root: str
+    path: str
+    size: int | None
+    sha256: str | None
+
+
+class WindowJson(TypedDict):
+    """A window of the desktop; ``active``: it has the keyboard."""
+
+    app: str
+    role: str
+    title: str
+    active: bool
+
+
+class ClipboardJson(TypedDict, total=False):
+    """What a selection holds, as its event reports it: ``text`` at most `MAX_TEXT` characters."""
+
+    text: str
+    sha256: str
+    length: int
+    types: list[str]
+    app: str
+    unread_reason: str
+    cut: bool
+
+
+class ScreenshotJson(TypedDict):
+    """The newest picture of the screen: the step that it was taken after, null: at the start.
+    ``path``: where the service has it, null where its daemon kept it (docs/export.md)."""
+
+    sha256: str
+    format: str
+    width: int
+    height: int
+    step: int | None
+    path: str | None
+
+
+class PageJson(TypedDict):
+    """A document as a tree of roles and names. ``tree``: null where it could not be had, for
+    ``reason``."""
+
+    tab: str
+    frame: str
+    main: bool
+    tree: list[dict[str, Any]] | None
+    cut: bool
+    reason: str | None
+
+
+class FocusJson(TypedDict):
+    """What has the focus: an element of a page (``tab``) or a widget (``app``)."""
+
+    role: str | None
+    name: str | None
+    tab: NotRequired[str]
+    app: NotRequired[str]
+
+
+class ObservationJson(TypedDict):
+    """What is known of the screen and the disk, as the wire has it. ``missing``: why a part is null
+    or may be out of date; ``cut``: parts of which only the newest are given."""
+
+    tabs: dict[str, TabJson]
+    filled_fields: int
+    files: int
+    dialog: DialogJson | None
+    pages: list[PageJson] | None
+    fields: list[FieldJson] | None
+    focused: FocusJson | None
+    file_list: list[FileJson] | None
+    windows: list[WindowJson] | None
+    clipboard: dict[str, ClipboardJson] | None
+    screenshot: ScreenshotJson | None
+    missing: dict[str, str]
+    cut: list[str]
+
+
+def is_blank(observation: ObservationJson) -> bool:
+    """Whether nothing at all was observed."""
+    notes = ("missing", "cut")
+    return not any(value for part, value in observation.items() if part not in notes)
+
+
+def outline(tree: Iterable[Mapping[str, Any]]) -> str:
+    """Return a page's tree as text: a line a node, indented by its depth."""
+    return "\n".join(_line(node) for node in tree)
+
+
+def state_as_text(observation: ObservationJson) -> str:
+    """Return an observation as a language model reads it: a line of JSON, then the pages' outlines.
+
+    Without numbers that differ from run to run (ids of tabs and frames, digests): the same state
+    gives the same text.
+    """
+    state: dict[str, Any] = {"tabs": list(observation["tabs"].values())}
+    for part in ("dialog", "focused", "windows"):
+        if observation[part]:
+            state[part] = _without_ids(observation[part])
+    if observation["fields"]:
+        state["fields"] = [_without_ids(known) for known in observation["fields"]]
+    if observation["file_list"]:
+        state["files"] = [f"{file['root']}/{file['path']}" for file in observation["file_list"]]
+    if observation["clipboard"]:
+        state["clipboard"] = {
+            name: known.get("text") or known.get("types") or []
+            for name, known in observation["clipboard"].items()
+        }
+    trees = [page["tree"] for page in observation["pages"] or () if page["tree"]]
+    return "\n\n".join([canonical(state).decode(), *(outline(tree) for tree in trees)])
+
+
+def _without_ids(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without_ids(item) for item in part]
+    return {name: value for name, value in part.items() if name not in ("tab", "frame")}
+
+
+def _line(node: Mapping[str, Any]) -> str:
+    words = ["  " * int(node.get("depth", 0)) + str(node.get("role"))]
+    if node.get("name"):
+        words.append(canonical(node["name"]).decode())
+    words += [
+        f"{name}={canonical(node[name]).decode()}"
+        for name in sorted(node.keys() - {"depth", "role", "name"})
+    ]
+    return " ".join(words)
