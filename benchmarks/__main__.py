@@ -19,6 +19,7 @@ from benchmarks import (
     live,
     mcp_gateway,
     model,
+    observations,
     observer,
     pages,
     rescore,
@@ -41,6 +42,7 @@ PARTS = {
     "pages": pages.main,
     "live": live.main,
     "lists": lists.main,
+    "observations": observations.main,
     "export": exporting.main,
     "visual": visual.main,
 }

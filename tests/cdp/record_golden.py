@@ -383,10 +383,32 @@ SCENES: dict[str, tuple[Any, dict[str, Any]]] = {
 """Scene by name, with what its plan asks beside bodies."""
 
 
+SHOWN = """<h1>Lamps</h1><form><label>Name <input name=who value=Ada></label>
+<label>Password <input type=password name=pw value=1234geheim></label><button>Buy</button></form>"""
+
+
+async def record_tree() -> None:
+    """Write what is recorded of a page to train on; it is asked for, so there is no raw file."""
+    with Site() as site:
+        site.page("/", SHOWN)
+        async with Chromium("--site-per-process") as browser, async_playwright() as playwright:
+            agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
+            page = await agent.contexts[0].new_page()
+            async with watching(browser, {"tree_bytes": 32_768}) as watch:
+                await page.goto(site.url)
+                await watch.source.before_first_step()
+                taken = [data for data in watch.all("visual.tree_recorded") if data.get("tree")]
+            await agent.close()
+    write(GOLDEN / "trees.seen.jsonl", [["visual.tree_recorded", data] for data in taken])
+
+
 async def main() -> None:
-    """All scenes, or those named on the command line."""
-    for name in sys.argv[1:] or SCENES:
-        await record(name, *SCENES[name])
+    """All scenes, or those named on the command line; `trees` is one."""
+    for name in sys.argv[1:] or (*SCENES, "trees"):
+        if name == "trees":
+            await record_tree()
+        else:
+            await record(name, *SCENES[name])
 
 
 if __name__ == "__main__":
