@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from api.episodes.label_index import label_rows
+from api.episodes.reached import reached_key
 from api.episodes.tables import episode_marks, episodes
 from api.rewards.tables import milestones
 from benchmarks.measure import line, quantile
@@ -81,11 +82,13 @@ async def _fill(service: Service) -> None:
         row = {**pattern._mapping, "id": id, "intent": None}
         row["success"] = draw.random() < 0.3
         row["total"] = 1.0 if row["success"] else round(draw.random(), 3)
+        count = draw.randrange(6)
+        row["reached"] = reached_key(f"m{index}" for index in range(count))
         rows.append(row)
         marks += label_rows({"policy": str(number % POLICIES)}, row["tenant"], row["opened_at"], id)
         reached += [
             {**earned._mapping, "episode": id, "number": index, "id": f"m{index}"}
-            for index in range(draw.randrange(6))
+            for index in range(count)
         ]
     async with database.write() as connection:
         await connection.execute(insert(episodes), rows)

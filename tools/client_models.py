@@ -56,6 +56,8 @@ MODELS: dict[str, tuple[str, ...]] = {
     "Group": ("GroupResult",),
     "TaskProgress": ("TaskProgressShape",),
     "CurriculumPage": ("CurriculumShape",),
+    "Hint": ("HintShape",),
+    "Hints": ("HintsShape",),
     "StepBlame": ("StepBlameShape",),
     "FirstFailure": ("FirstFailureShape",),
     "Blame": ("BlameShape",),

@@ -116,6 +116,8 @@ def _health(health: Mapping[str, Any]) -> Iterator[str]:
 
 def _evaluation(evaluation: Mapping[str, Any]) -> Iterator[str]:
     yield f"\nevaluation by {evaluation['label']} (95 % intervals; docs/audit.md)"
+    if evaluation["guided_left_out"]:
+        yield f"  {evaluation['guided_left_out']} episodes with hints are left out"
     for one in evaluation["versions"]:
         split = "" if one["split"] is None else f", {evaluation['split']} {one['split']}"
         yield (

@@ -135,6 +135,7 @@ class Reporter:
         self._outcomes: dict[tuple[str, str | None], PolicyOutcomes] = {}
         self._uncounted: dict[str, PolicyOutcomes] = {}
         self._status: dict[str, int] = {}
+        self._guided = 0
         self._masks: dict[str, _MaskedSteps] = {}
         self._tamper: list[dict[str, Any]] = []
         self._edge: list[dict[str, Any]] = []
@@ -216,6 +217,7 @@ class Reporter:
         return {
             "label": self._label,
             "split": self._split,
+            "guided_left_out": self._guided,
             "versions": [one.to_json() for one in outcomes],
             "preferred": [rating.model_dump() for rating in rate_versions(comparisons)],
         }
@@ -257,7 +259,10 @@ class Reporter:
         facts = orjson.loads(row.facts)
         task.take(row, facts)
         count(self._version(labels), row, facts, task.declared)
-        self._evaluate(row, labels, task.declared.attainable)
+        if self._selection.guided or not row.guided:
+            self._evaluate(row, labels, task.declared.attainable)
+        else:
+            self._guided += 1
         self._findings(row, facts)
 
     def _findings(self, row: Any, facts: Mapping[str, Any]) -> None:

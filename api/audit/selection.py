@@ -18,6 +18,7 @@ from api.episodes.label_index import label_key, label_text
 class AuditSelection:
     """None means any. ``since`` and ``until`` (exclusive) are of the opening, as ISO dates or times
     in UTC; ``label`` is ``NAME=VALUE``; ``newest``: at most so many, those that were opened last.
+    ``guided``: episodes in which hints were given are evaluated too.
     """
 
     task: str | None = None
@@ -27,6 +28,7 @@ class AuditSelection:
     until: str | None = None
     tenant: str | None = None
     newest: int | None = None
+    guided: bool = False
 
     def __post_init__(self) -> None:
         if self.label is not None and "=" not in self.label:

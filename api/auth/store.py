@@ -22,8 +22,8 @@ from api.core.errors import UnauthorizedError, UnavailableError
 from api.core.keys import new_token, token_hash
 from api.db.database import Database, now
 
-Scope = Literal["admin", "trainer", "tasks", "read", "metrics", "sandbox", "append"]
-MADE: tuple[Scope, ...] = ("admin", "trainer", "tasks", "read", "metrics", "sandbox")
+Scope = Literal["admin", "trainer", "tasks", "read", "metrics", "sandbox", "hints", "append"]
+MADE: tuple[Scope, ...] = ("admin", "trainer", "tasks", "read", "metrics", "sandbox", "hints")
 """Scopes of tokens that people make; an append token comes with its episode."""
 OPERATOR = "default"
 """The tenant of the first admin token, of tokens that name no other, and of the operator."""

@@ -22,7 +22,7 @@ from api.exporting.atif import AtifExport
 from api.exporting.card import dataset_card, tables_card
 from api.exporting.chats import PURIFIABLE, ChatExport
 from api.exporting.rows import Exported, Rows, note_siblings, tables
-from api.exporting.staging import staged_in
+from api.exporting.staging import content_version, staged_in
 from api.exporting.stored import of_store
 from api.pages.standalone import write_pages
 from api.rescoring import recorded
@@ -223,7 +223,7 @@ def _export_chats(
         rows = export.rows(_counted(episodes, bar))
         counts = parquet.write(out, ({export.form: [row]} for row in rows), schemas)
     written = counts[export.form]
-    (out / "README.md").write_text(dataset_card(export, written))
+    (out / "README.md").write_text(dataset_card(export, written, content_version(out)))
     return [
         f"{written} rows of {export.form} data from {count} episodes",
         *(f"purified: {number} steps {kind}" for kind, number in export.detours.items()),
@@ -277,7 +277,8 @@ def _export_tables(
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
         counts = parquet.write(out, _tables(episodes, gammas, view, bar))
     parquet.write_rewards_twin(out)
-    (out / "README.md").write_text(tables_card(counts, gammas, view.credit_to), encoding="utf-8")
+    card = tables_card(counts, gammas, view.credit_to, content_version(out))
+    (out / "README.md").write_text(card, encoding="utf-8")
     return [", ".join(f"{count} {name}" for name, count in counts.items())]
 
 

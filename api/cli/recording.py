@@ -182,7 +182,7 @@ def _show_sizes(recording: Path) -> int:
     """Print what takes how much; raises as `read_frames`."""
     packed = read_file(recording)
     events = _Passed(packed, recording).events()
-    print("\n".join(RecordingSizes.of(events, len(packed)).lines()))
+    print("\n".join(RecordingSizes.measure(events, len(packed)).lines()))
     return SOUND
 
 

@@ -20,7 +20,7 @@ class RecordingSizes:
     steps: int = 0
 
     @classmethod
-    def of(cls, events: Iterable[Event], packed: int) -> RecordingSizes:
+    def measure(cls, events: Iterable[Event], packed: int) -> RecordingSizes:
         """Measure the events of a recording whose file has ``packed`` bytes."""
         found = cls(packed)
         for event in events:

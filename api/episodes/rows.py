@@ -28,6 +28,8 @@ class EpisodeRow(Protocol):
     opened_by: str | None
     intent: str | None
     traceparent: str | None
+    reached: str | None
+    guided: bool | None
 
 
 class TombstoneRow(Protocol):

@@ -39,7 +39,7 @@ class Cursor(NamedTuple):
 
 class EpisodeQuery(NamedTuple):
     """What is asked of the list; None asks nothing. ``since`` and ``until``: UTC days, ``until``
-    included."""
+    included. ``guided``: whether hints were given."""
 
     tenant: str
     task: str | None = None
@@ -52,6 +52,7 @@ class EpisodeQuery(NamedTuple):
     most: float | None = None
     since: str | None = None
     until: str | None = None
+    guided: bool | None = None
     sort: Sort = "newest"
     after: Cursor | None = None
 
@@ -129,6 +130,8 @@ def _conditions(wanted: EpisodeQuery, opened_at: Any) -> list[Any]:
             asked.append(of[name] == getattr(wanted, name))
     if wanted.outcome is not None:
         asked.append(of.success.is_(_SUCCESS[wanted.outcome]))
+    if wanted.guided is not None:
+        asked.append(of.guided.is_(True) if wanted.guided else of.guided.is_not(True))
     if wanted.least is not None:
         asked.append(of.total >= wanted.least)
     if wanted.most is not None:

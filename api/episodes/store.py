@@ -32,6 +32,7 @@ _STATUSES = select(episodes.c.id, episodes.c.status).where(
     episodes.c.tenant == bindparam("tenant"), episodes.c.id.in_(bindparam("ids", expanding=True))
 )
 _NOT_SENT = insert(trace_exports).values(step=0, seq=0, attempts=0, due=0.0)
+_GUIDED = update(episodes).where(episodes.c.id == bindparam("of")).values(guided=True)
 _OPEN = select(func.count()).select_from(episodes).where(episodes.c.status != "closed")
 
 
@@ -146,6 +147,11 @@ class Episodes:
             return gone_error(tombstone)
         return _unknown(id)
 
+    async def mark_guided(self, id: str) -> None:
+        """Note that hints were given in an episode, once."""
+        async with self._database.write() as conn:
+            await conn.execute(_GUIDED, {"of": id})
+
     def forget(self) -> None:
         """Forget who owns what: an episode was deleted."""
         self._owners.clear()
@@ -228,5 +234,6 @@ def describe(row: EpisodeRow) -> dict[str, Any]:
         "episode": row.id,
         "labels": orjson.loads(row.labels),
         **{n: getattr(row, n) for n in names},
+        "guided": row.guided is True,
         **times,
     }

@@ -2,7 +2,9 @@
 
 Times are UTC text for people: retention alone goes by them. ``tenant`` owns the row; ``-`` is
 nobody, so that a row without an owner is found by none. ``opened_by`` is a token's id,
-``traceparent`` the opener's trace and span (common/trace_context.py).
+``traceparent`` the opener's trace and span (common/trace_context.py). ``guided``: hints were
+given. ``reached`` is the key of the
+set of milestones that a closed episode reached (api/episodes/reached.py).
 """
 
 from __future__ import annotations
@@ -19,9 +21,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    text,
 )
 
 from api.db.base import metadata
+
+CLOSED = "status = 'closed'"
+"""The rows of `ix_episodes_drawn`, by which samples are drawn without a look at the table: a query
+says it in the same words, or SQLite does not use the index."""
 
 episodes = Table(
     "episodes",
@@ -46,6 +53,8 @@ episodes = Table(
     Column("opened_by", String(32)),
     Column("intent", String(64), unique=True),
     Column("traceparent", String(55)),
+    Column("reached", String(16)),
+    Column("guided", Boolean),
     Index(None, "tenant", "opened_at", "id"),
     Index(None, "tenant", "total", "id"),
     Index(None, "tenant", "task", "opened_at", "id"),
@@ -53,6 +62,19 @@ episodes = Table(
     Index(None, "tenant", "status", "opened_at", "id"),
     Index(None, "tenant", "success", "opened_at", "id"),
     Index(None, "closed_at"),
+    Index(
+        "ix_episodes_drawn",
+        "tenant",
+        "task",
+        "opened_at",
+        "id",
+        "success",
+        "total",
+        "reached",
+        "task_number",
+        sqlite_where=text(CLOSED),
+        postgresql_where=text(CLOSED),
+    ),
 )
 
 idempotency = Table(

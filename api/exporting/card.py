@@ -39,10 +39,14 @@ RECORDED = (
 )
 
 
-def tables_card(counts: Mapping[str, int], gammas: Sequence[float], credit_to: Credit) -> str:
-    """Return the card's text for the tables, each a configuration; ``counts``: their rows."""
+def tables_card(
+    counts: Mapping[str, int], gammas: Sequence[float], credit_to: Credit, version: str
+) -> str:
+    """Return the card's text for the tables, each a configuration; ``counts``: their rows,
+    ``version``: of the content."""
     configs: list[dict[str, object]] = [
-        {"config_name": name, "data_files": f"{name}.parquet"} for name in counts
+        {"config_name": name, "data_files": f"{name}.parquet", "version": version}
+        for name in counts
     ]
     configs[list(counts).index("rewards")] |= {"data_files": REWARDS_TWIN, "default": True}
     header = {"configs": configs, "tags": ["milestoned", "computer-use", "reinforcement-learning"]}
@@ -68,10 +72,12 @@ def _header(header: Mapping[str, object]) -> list[str]:
     return ["---", yaml.safe_dump(dict(header), sort_keys=False).rstrip(), "---", ""]
 
 
-def dataset_card(export: ChatExport, rows: int) -> str:
-    """Return the card's text: what the rows are, how their labels came about, what is missing."""
+def dataset_card(export: ChatExport, rows: int, version: str) -> str:
+    """Return the card's text: what the rows are, how their labels came about, what is missing;
+    ``version``: of the content."""
+    file = f"{export.form}.parquet"
     header: dict[str, object] = {
-        "configs": [{"config_name": "default", "data_files": f"{export.form}.parquet"}],
+        "configs": [{"config_name": "default", "data_files": file, "version": version}],
         "tags": ["milestoned", "computer-use", export.form],
     }
     lines = [
@@ -80,9 +86,9 @@ def dataset_card(export: ChatExport, rows: int) -> str:
         "",
         ABOUT[export.form],
         "",
-        "The user's messages are the task's instruction and, as JSON, the observation before each"
-        " step; the assistant's are the actions as the harness gave them. Rewards are those of"
-        " milestoned, from observed events. A reward that is not known is never read as 0.",
+        "The user's messages are the task's instruction and the observation before each step; the"
+        " assistant's are the actions as the harness gave them. Rewards are those of milestoned,"
+        " from observed events. A reward that is not known is never read as 0.",
         f"Returns-to-go are discounted by γ = {export.gamma:g}.",
         "",
         RECORDED,

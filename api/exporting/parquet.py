@@ -17,8 +17,9 @@ ROWS = 50_000
 """Rows of a row group at most, about."""
 PACKED_ROWS = 500
 """So many rows are packed together."""
-MAX_BYTES = 8 * 1024 * 1024
-"""Bytes of a table's packed rows at which they are a row group, about."""
+MAX_BYTES = 2 * 1024 * 1024
+"""Bytes of a table's packed rows at which they are a row group, and of texts of rows at which they
+are packed, about: five tables wait for theirs at once."""
 
 _text, _real, _whole, _truth = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 
@@ -137,12 +138,15 @@ class _TableWriter:
         self.count = 0
         self._writer = pq.ParquetWriter(part, schema, compression="zstd")
         self._rows: list[Row] = []
+        self._text_bytes = 0
         self._packed: list[pa.Table] = []
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows, and write a row group where enough wait."""
-        self._rows += rows
-        if len(self._rows) >= PACKED_ROWS:
+        for row in rows:
+            self._rows.append(row)
+            self._text_bytes += sum(len(text) for text in row.values() if isinstance(text, str))
+        if len(self._rows) >= PACKED_ROWS or self._text_bytes >= MAX_BYTES:
             self._pack()
             waiting = sum(table.num_rows for table in self._packed)
             if waiting >= ROWS or sum(table.nbytes for table in self._packed) >= MAX_BYTES:
@@ -162,6 +166,7 @@ class _TableWriter:
         if self._rows:
             self._packed.append(pa.Table.from_pylist(self._rows, schema=self._writer.schema))
         self._rows = []
+        self._text_bytes = 0
 
     def _write(self) -> None:
         if self._packed:

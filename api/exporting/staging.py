@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +31,19 @@ def staged_in(out: Path) -> Iterator[Path]:
         if is_new:
             with suppress(OSError):  # it is not empty: the export is there
                 out.rmdir()
+
+
+def content_version(folder: Path) -> str:
+    """Return a version, 0.0.N, that the content of an export's files decides.
+
+    Hugging Face's `datasets` keeps what it loaded by a dataset's folder name, configuration and
+    version: without it another export in a folder of that name gives the first one's rows.
+    """
+    whole = hashlib.sha256()
+    for path in files_of(folder):
+        with path.open("rb") as file:
+            whole.update(hashlib.file_digest(file, "sha256").digest())
+    return f"0.0.{int.from_bytes(whole.digest()[:6])}"
 
 
 def files_of(folder: Path) -> list[Path]:

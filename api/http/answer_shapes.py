@@ -133,6 +133,8 @@ class ListedEpisodeShape(AnswerShape):
     opened_at: str
     """When the episode was opened: a time in UTC, as of RFC 3339."""
     closed_at: str | None
+    guided: bool = False
+    """Whether hints were given in it."""
 
 
 class EpisodeShape(ListedEpisodeShape):

@@ -97,9 +97,18 @@ async def _reporter(
         ShortText | None,
         Query(description="A label by which the evaluation is told apart further."),
     ] = None,
+    guided: Annotated[
+        bool, Query(description="Evaluate also episodes in which hints were given.")
+    ] = False,
 ) -> Reporter:
     selection = AuditSelection(
-        task=task, status=status, label=label, since=since, until=until, tenant=who.tenant
+        task=task,
+        status=status,
+        label=label,
+        since=since,
+        until=until,
+        tenant=who.tenant,
+        guided=guided,
     )
     return Reporter(audits, preferences, selection, by, split)
 

@@ -122,6 +122,8 @@ class EvaluationShape(AnswerShape):
     label: str
     split: str | None
     versions: list[PolicyEvaluationShape]
+    guided_left_out: int
+    """Closed episodes that are not counted, as hints were given in them."""
     preferred: list[VersionRatingShape]
 
 

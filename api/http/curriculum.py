@@ -47,7 +47,8 @@ async def read_curriculum(
     window: Annotated[
         int, Query(ge=1, le=MAX_WINDOW, description="Of each task its newest episodes."), DIGITS
     ] = 200,
+    guided: Annotated[bool, Query(description="Also episodes in which hints were given.")] = False,
 ) -> Response:
     """Read how a policy does on each task, and how likely the task should come next."""
-    progress = await curriculum.read(who.tenant, policy, group, window)
+    progress = await curriculum.read(who.tenant, policy, group, window, guided=guided)
     return answer({"tasks": [task.model_dump() for task in progress]})

@@ -56,6 +56,8 @@ class SampleBody(Body):
     label: LabelFilter | None = None
     since: date | None = None
     until: date | None = None
+    guided: bool | None = None
+    """Only episodes in which hints were given, or in which none were; null: any."""
 
 
 class EpisodeSampleShape(AnswerShape):
@@ -88,6 +90,7 @@ async def list_episodes(
     most: Annotated[Total | None, Query(description="The total is at most this.")] = None,
     since: Annotated[date | None, Query(description="Opened on this UTC day or later.")] = None,
     until: Annotated[date | None, Query(description="Opened on this UTC day or before.")] = None,
+    guided: Annotated[bool | None, Query(description="Whether hints were given in it.")] = None,
     sort: Annotated[
         Sort, Query(description="By total, `best` and `worst` leave out those without one.")
     ] = "newest",
@@ -108,6 +111,7 @@ async def list_episodes(
         most=most,
         since=_day(since),
         until=_day(until),
+        guided=guided,
         sort=sort,
         after=None if cursor is None else _read_cursor(cursor, sort),
     )
@@ -142,6 +146,7 @@ async def sample_episodes(
         label=_label(body.label),
         since=_day(body.since),
         until=_day(body.until),
+        guided=body.guided,
     )
     sample = await sampler.draw(SampleQuery(pool, body.pick, body.n, body.seed, body.near))
     reason = None

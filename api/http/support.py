@@ -42,6 +42,7 @@ TRAINER = frozenset(("admin", "trainer"))
 READ = frozenset(("admin", "trainer", "read"))
 METRICS = frozenset(("admin", "metrics"))
 SANDBOX = frozenset(("admin", "sandbox"))
+HINTS = frozenset(("admin", "hints"))
 MAX_SEQ = 2**63 - 1
 DEPTH = 100
 """How deep a body may be nested: what becomes an event fits into a segment."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from api.core.frames import NUMBERED
 from api.episodes.position import Standing
+from api.episodes.reached import reached_key
 from api.ingest.placeholder_engine import Stranger
 from api.rewards.ledger_rows import milestone_rows, reward_rows, stored_rewards
 from detectors.engine.engine import Engine, EngineResult
@@ -108,7 +109,8 @@ def _rows(
         "arrival": [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],
     }
     if after.closed:
-        rows["close"] = [{**whose, "new_closed_at": now}]
+        reached = None if isinstance(engine, Stranger) else reached_key(engine.reached)
+        rows["close"] = [{**whose, "new_closed_at": now, "new_reached": reached}]
         rows["close command"] = [{**whose, "at_seq": segment.last}]
         rows["closing"] = [{"episode": episode, "queued_at": now}]
     if escalates:

@@ -85,7 +85,11 @@ STATEMENTS: Mapping[Write, Executable] = {
     "close": (
         update(episodes)
         .where(episodes.c.id == _of_episode)
-        .values(status="closed", closed_at=bindparam("new_closed_at"))
+        .values(
+            status="closed",
+            closed_at=bindparam("new_closed_at"),
+            reached=bindparam("new_reached"),
+        )
     ),
     "close command": (
         update(commands)

@@ -107,7 +107,11 @@ class Credits:
         found = await self._database.all(
             select(of.id, of.labels)
             .where(
-                *matching(EpisodeQuery(row.tenant, task=row.task, status="closed", label=label)),
+                *matching(
+                    EpisodeQuery(
+                        row.tenant, task=row.task, status="closed", label=label, guided=False
+                    )
+                ),
                 of.digest == row.digest,
                 of.total.is_not(None),
                 of.id != row.id,

@@ -69,12 +69,18 @@ class Curriculum:
         self._database = database
 
     async def read(
-        self, tenant: str, policy: str | None, group_label: str, window: int
+        self,
+        tenant: str,
+        policy: str | None,
+        group_label: str,
+        window: int,
+        *,
+        guided: bool = False,
     ) -> list[TaskProgressShape]:
         """Return the latest version of each of ``tenant``'s tasks, in the order of registration.
 
         ``policy``: only episodes whose label `policy` is this; ``window``: of each task its newest
-        closed episodes, at most so many.
+        closed episodes, at most so many; ``guided``: also those in which hints were given.
         """
         rows = await self._database.all(
             select(tasks.c.number, tasks.c.id, tasks.c.version, tasks.c.attainable)
@@ -88,7 +94,9 @@ class Curriculum:
             if written_version(row.version) == versions[row.id]
         }
         label = None if policy is None else ("policy", policy)
-        conditions = matching(EpisodeQuery(tenant, status="closed", label=label))
+        conditions = matching(
+            EpisodeQuery(tenant, status="closed", label=label, guided=None if guided else False)
+        )
         of = episodes.c
         closed = await self._database.all(
             select(of.task, of.task_number, of.success, of.total, of.labels)

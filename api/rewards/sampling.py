@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections import Counter
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
-from typing import Literal, get_args
+from heapq import nlargest, nsmallest
+from typing import Any, Literal, get_args
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, func, select, text
 
 from api.db.database import Database
 from api.episodes.rows import EpisodeRow
 from api.episodes.search import EpisodeQuery, matching
-from api.episodes.tables import episodes
-from api.rewards.tables import milestones
+from api.episodes.tables import CLOSED, episodes
 from api.tasks.tables import tasks
 
 Pick = Literal["any", "success", "failure", "near_miss", "novel"]
@@ -63,55 +62,37 @@ class EpisodeSampler:
 
     async def draw(self, wanted: SampleQuery) -> EpisodeSample:
         """Return at most ``count`` closed episodes, fewer where there are no more."""
-        pool = _pool_of(wanted)
-        if wanted.pick == "novel":
-            weights = weigh_novelty(await self._milestones(pool))
-        else:
-            weights = dict.fromkeys(await self._ids(pool), 1.0)
-        drawn = await asyncio.to_thread(draw_weighted, weights, wanted.count, wanted.seed)
+        groups = await self._groups(wanted)
+        drawn = await asyncio.to_thread(draw_groups, groups, wanted.count, wanted.seed)
         found = await self._database.all(select(episodes).where(episodes.c.id.in_(drawn)))
         rows = {row.id: row for row in found}
-        return EpisodeSample(len(weights), [rows[id] for id in drawn if id in rows])
+        pool = sum(len(group.ids) for group in groups)
+        return EpisodeSample(pool, [rows[id] for id in drawn if id in rows])
 
-    async def _ids(self, pool: Select[tuple[str]]) -> list[str]:
-        """Return the candidates, as one text of the database: ten thousand rows cost more."""
-        joined = select(func.aggregate_strings(pool.subquery().c.id, _BETWEEN_ROWS))
-        return _split(await self._database.first(joined))
+    async def _groups(self, wanted: SampleQuery) -> list[CandidateGroup]:
+        """Return the candidates, in groups of which all have one weight.
 
-    async def _milestones(self, pool: Select[tuple[str]]) -> Mapping[str, frozenset[str]]:
-        """Return the milestones that each candidate reached, none of one that reached none."""
-        candidate, of = pool.subquery().c, milestones.c
-        reached = (
-            select(candidate.id, func.aggregate_strings(of.id, _BETWEEN_NAMES).label("names"))
-            .outerjoin(milestones, of.episode == candidate.id)
-            .group_by(candidate.id)
-            .subquery()
-            .c
-        )
-        row = reached.id + _BETWEEN_NAMES + func.coalesce(reached.names, "")
-        lines = _split(
-            await self._database.first(select(func.aggregate_strings(row, _BETWEEN_ROWS)))
-        )
-        sets: dict[str, frozenset[str]] = {}
-        found = {}
-        for text in lines:
-            id, _, names = text.partition(_BETWEEN_NAMES)
-            if names not in sets:
-                sets[names] = frozenset(names.split(_BETWEEN_NAMES)) - {""}
-            found[id] = sets[names]
-        return found
+        They come as one text of the database: ten thousand rows cost more.
+        """
+        candidate = _pool_of(wanted).subquery().c
+        row: ColumnElement[str] = candidate.id
+        if wanted.pick == "novel":
+            row = row + _BETWEEN_NAMES + func.coalesce(candidate.reached, "")
+        joined = select(func.aggregate_strings(row, _BETWEEN_ROWS))
+        lines = _split(await self._database.first(joined))
+        return group_by_novelty(lines) if wanted.pick == "novel" else [CandidateGroup(lines, 1.0)]
 
 
 def _split(row: tuple[str | None]) -> list[str]:
     """Return the rows that the database joined to one text; None where there were none."""
-    (text,) = row
-    return text.split(_BETWEEN_ROWS) if text else []
+    (joined,) = row
+    return joined.split(_BETWEEN_ROWS) if joined else []
 
 
-def _pool_of(wanted: SampleQuery) -> Select[tuple[str]]:
-    """Return the statement of the candidates' ids."""
-    conditions = [*matching(wanted.pool), episodes.c.status == "closed"]
-    statement = select(episodes.c.id)
+def _pool_of(wanted: SampleQuery) -> Select[Any]:
+    """Return the statement of the candidates' ids and sets of milestones."""
+    conditions = [*matching(wanted.pool), text(f"episodes.{CLOSED}")]
+    statement = select(episodes.c.id, episodes.c.reached)
     if wanted.pick == "success":
         conditions.append(episodes.c.success.is_(True))
     elif wanted.pick == "failure":
@@ -124,22 +105,40 @@ def _pool_of(wanted: SampleQuery) -> Select[tuple[str]]:
     return statement.where(*conditions).order_by(*newest).limit(MAX_POOL)
 
 
-def weigh_novelty(reached: Mapping[str, frozenset[str]]) -> dict[str, float]:
-    """Weigh each episode by 1 / n, n the episodes that reached the same set of milestones."""
-    frequency = Counter(reached.values())
-    return {id: 1.0 / frequency[milestones_of] for id, milestones_of in reached.items()}
+@dataclass(frozen=True, slots=True)
+class CandidateGroup:
+    """Candidates of one weight each: a chance in proportion to it."""
+
+    ids: Sequence[str]
+    weight: float
 
 
-def draw_weighted(weights: Mapping[str, float], count: int, seed: int) -> list[str]:
+def group_by_novelty(lines: Iterable[str]) -> list[CandidateGroup]:
+    """Group candidates by the key of the set of milestones that they reached, and weigh each by
+    1 / n, n the candidates of its group. ``lines``: an id and the key, with a space between."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for line in lines:
+        id, _, key = line.partition(_BETWEEN_NAMES)
+        groups[key].append(id)
+    return [CandidateGroup(ids, 1.0 / len(ids)) for ids in groups.values()]
+
+
+def draw_groups(groups: Iterable[CandidateGroup], count: int, seed: int) -> list[str]:
     """Draw ``count`` ids without replacement, each with a chance in proportion to its weight.
 
     The ids with the smallest -ln(u) / w are drawn, u in (0, 1) by a hash of seed and id (Efraimidis
-    and Spirakis, 2006).
+    and Spirakis, 2006). Within a group these are those with the greatest hash.
     """
+    beginning = hashlib.sha256(f"{seed}\0".encode())
 
-    def drawn_at(id: str) -> float:
-        digest = hashlib.sha256(f"{seed}\0{id}".encode()).digest()
-        uniform = (int.from_bytes(digest[:8]) + 0.5) / 2**64
-        return -math.log(uniform) / weights[id]
+    def hash_of(id: str) -> bytes:
+        hashed = beginning.copy()
+        hashed.update(id.encode())
+        return hashed.digest()
 
-    return [id for _, id in nsmallest(count, ((drawn_at(id), id) for id in weights))]
+    drawn: list[tuple[float, str]] = []
+    for group in groups:
+        for digest, id in nlargest(count, ((hash_of(id), id) for id in group.ids)):
+            uniform = (int.from_bytes(digest[:8]) + 0.5) / 2**64
+            drawn.append((-math.log(uniform) / group.weight, id))
+    return [id for _, id in nsmallest(count, drawn)]

@@ -46,6 +46,7 @@ from milestoned_client.models import (
     Event,
     Fold,
     Group,
+    Hints,
     Lease,
     MaskCause,
     Noted,
@@ -474,6 +475,11 @@ class AsyncEpisode:
     async def blame(self) -> Blame:
         """Why the episode failed, and each of its steps; ``cause`` is None where it did not."""
         return await self._client.call(calls.blame(self.id))
+
+    async def hints(self) -> Hints:
+        """What came nearest to each milestone that is not reached yet, with a token of the scope
+        `hints`; from then on the episode counts as guided."""
+        return await self._client.call(calls.hints(self.id))
 
     async def start_state(self) -> StartState:
         """How the episode began; ``findings`` say what is unlike the task's other episodes."""

@@ -22,6 +22,7 @@ from milestoned_client.models import (
     CreditTo,
     EpisodeStatus,
     Event,
+    Hints,
     Lease,
     MaskCause,
     Noted,
@@ -343,6 +344,11 @@ def start_state(episode: str) -> Call[StartState]:
 def recording(episode: str) -> Call[bytes]:
     """The recording: the stored segments' zstd frames, one after the other."""
     return Call("GET", episode_path(episode, "/recording"), lambda _document, body: body, raw=True)
+
+
+def hints(episode: str) -> Call[Hints]:
+    """What came nearest to each milestone that is not reached yet."""
+    return get(episode_path(episode, "/hints"), decode_as(Hints))
 
 
 def screenshot(episode: str, sha256: str) -> Call[bytes]:

@@ -129,6 +129,9 @@ class EpisodeStatus:
     """The time of the event `through`, in nanoseconds since the episode opened; None while there
     is none."""
 
+    guided: bool | None = False
+    """Whether hints were given in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceReadiness:
@@ -347,6 +350,8 @@ class ListedEpisode:
     """When the episode was opened: a time in UTC, as of RFC 3339."""
 
     closed_at: str | None
+    guided: bool | None = False
+    """Whether hints were given in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,6 +487,31 @@ class CurriculumPage:
     """The latest version of every task, in the order of registration."""
 
     tasks: tuple[TaskProgress, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A milestone that is not reached yet."""
+
+    milestone: str
+    worth: float
+    waits_for: tuple[str, ...]
+    """What it waits for, in words."""
+
+    nearest: tuple[str, ...]
+    """What came nearest, and what of it was otherwise; or why nobody can know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """Hints on an episode; from now on it counts as guided."""
+
+    episode: str
+    through: int
+    """The number of the log's last event that this was read from."""
+
+    guided: bool
+    hints: tuple[Hint, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ from milestoned_client.models import (
     Event,
     Fold,
     Group,
+    Hints,
     Lease,
     MaskCause,
     Noted,
@@ -456,6 +457,11 @@ class Episode:
     def blame(self) -> Blame:
         """Why the episode failed, and each of its steps; ``cause`` is None where it did not."""
         return self._client.call(calls.blame(self.id))
+
+    def hints(self) -> Hints:
+        """What came nearest to each milestone that is not reached yet, with a token of the scope
+        `hints`; from then on the episode counts as guided."""
+        return self._client.call(calls.hints(self.id))
 
     def start_state(self) -> StartState:
         """How the episode began; ``findings`` say what is unlike the task's other episodes."""

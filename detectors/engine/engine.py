@@ -130,6 +130,16 @@ class Engine:
         return own + [part for branch in branches for part in branch.memory()]
 
     @property
+    def reached(self) -> list[str]:
+        """The ids of the milestones that were reached, also at the baseline, sorted."""
+        specs = self.ruleset.task.milestones
+        return sorted(
+            specs[number].id
+            for number, award in self.state.awards.items()
+            if award.met or award.best > 0.0 or award.keys or award.revoked
+        )
+
+    @property
     def through(self) -> int:
         """The seq of the last event taken in."""
         return self.state.through

@@ -463,6 +463,12 @@ class Task:
         None,
         omit_default=True,
     )
+    hints: bool = key(
+        "Whether hints may be asked for while an episode runs: they name what is expected.",
+        FLAG,
+        False,
+        omit_default=True,
+    )
     milestones: tuple[MilestoneSpec, ...] = required_key(
         "What counts.",
         ListOf(

@@ -19,6 +19,7 @@ OK = {
     "read": True,
     "metrics": False,
     "sandbox": False,
+    "hints": False,
     "own": False,
     "other": False,
 }
@@ -73,6 +74,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/episodes/{episode}/trajectory"): OK,
     ("GET", "/v1/episodes/{episode}/blame"): OK,
     ("GET", "/v1/episodes/{episode}/start"): OK,
+    ("GET", "/v1/episodes/{episode}/hints"): {**NONE, "admin": True, "hints": True},
     ("GET", "/v1/episodes/{episode}/verdicts"): OK,
     ("GET", "/v1/episodes/{episode}/recording"): OK,
     ("GET", "/v1/episodes/{episode}/screenshots/{sha256}"): OK,

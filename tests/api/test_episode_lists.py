@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from milestoned_client import AsyncRewardClient
 
-from api.rewards.sampling import draw_weighted, weigh_novelty
+from api.rewards.sampling import CandidateGroup, draw_groups, group_by_novelty
 from tests.api.service import ADMIN, TASK, Service
 from tests.api.test_search import four
 from tests.api.test_tenants import tenant
@@ -116,21 +116,31 @@ async def sample(service: Service, **body: Any) -> dict[str, Any]:
     return dict(answer.json())
 
 
+def groups_of(weights: dict[str, float]) -> list[CandidateGroup]:
+    """Each id by itself, with a weight of its own."""
+    return [CandidateGroup([id], weight) for id, weight in weights.items()]
+
+
 @given(WEIGHTS, st.integers(0, 9), st.integers(0, 99))
 def test_a_draw_is_without_replacement_and_stable(
     weights: dict[str, float], count: int, seed: int
 ) -> None:
-    drawn = draw_weighted(weights, count, seed)
+    drawn = draw_groups(groups_of(weights), count, seed)
     assert len(drawn) == min(count, len(weights))
     assert len(set(drawn)) == len(drawn)
     more = {**weights, "z": 0.5}
-    kept = [id for id in draw_weighted(more, count, seed) if id != "z"]
+    kept = [id for id in draw_groups(groups_of(more), count, seed) if id != "z"]
     assert kept == drawn[: len(kept)], "a new episode moves no other"
+
+
+@given(st.sets(st.text("abc", max_size=4), max_size=12), st.integers(0, 9), st.integers(0, 99))
+def test_a_group_is_drawn_from_as_its_members_are(ids: set[str], count: int, seed: int) -> None:
+    whole = draw_groups([CandidateGroup(sorted(ids), 0.25)], count, seed)
+    assert whole == draw_groups(groups_of(dict.fromkeys(ids, 0.25)), count, seed)
 
 
 def test_rare_sets_of_milestones_are_drawn_first() -> None:
     """Ninety of one kind and one of another: by weight each kind is drawn first half the time."""
-    reached = {f"ep{number}": frozenset({"cart"}) for number in range(90)}
-    weights = weigh_novelty({**reached, "rare": frozenset({"cart", "buy"})})
-    first = Counter(draw_weighted(weights, 1, seed)[0] == "rare" for seed in range(400))
+    groups = group_by_novelty([*(f"ep{number} cart" for number in range(90)), "rare cart,buy"])
+    first = Counter(draw_groups(groups, 1, seed)[0] == "rare" for seed in range(400))
     assert 150 < first[True] < 250

@@ -74,6 +74,7 @@ RICH: dict[str, Any] = {
         {"id": "done", "when": {"goal": {"requires": ["go"]}}, "must_hold_at_end": True},
     ],
     "observations": {"page_bytes": 4096},
+    "hints": True,
     "probes": [
         {"id": "rows", "get": "/api/rows"},
         {"id": "theme", "script": {"url": "/*", "expression": "1"}, "when": ["close"]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ import yaml
 
 from api.cli.main import main
 from api.exporting.chats import FORMS
+from api.exporting.staging import content_version
 from tests.api.service import TASK, events, frames
 from tests.rescoring.corpus import GAP, written
 from tests.support.logs import Said, clicked, went
@@ -64,6 +66,24 @@ def export(corpus: Path, form: str, *more: object) -> list[dict[str, Any]]:
     assert main([str(one) for one in arguments]) == 0
     assert {path.name for path in out.iterdir()} == {f"{form}.parquet", "README.md"}
     return list(pq.read_table(out / f"{form}.parquet").to_pylist())
+
+
+def content_version_without_card(folder: Path) -> str:
+    """The version that the export's data gives."""
+    (folder / "README.md").rename(folder.parent / "README.md")
+    return content_version(folder)
+
+
+@pytest.mark.parametrize(("rows", "is_same"), [(b"a", True), (b"b", False)], ids=["same", "other"])
+def test_other_rows_are_another_version(tmp_path: Path, rows: bytes, is_same: bool) -> None:
+    """So that a second export in a folder of the same name is not read out of a cache."""
+    versions = []
+    for name, content in (("one", b"a"), ("two", rows)):
+        (tmp_path / name / "sft").mkdir(parents=True)
+        (tmp_path / name / "sft" / "sft.parquet").write_bytes(content)
+        versions.append(content_version(tmp_path / name / "sft"))
+    assert (versions[0] == versions[1]) is is_same
+    assert all(re.fullmatch(r"0\.0\.[0-9]+", version) for version in versions)
 
 
 def said(messages: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
@@ -133,7 +153,11 @@ def test_the_card_says_what_is_missing(corpus: Path) -> None:
     export(corpus, "prm")
     _, header, body = (corpus.parent / "prm" / "README.md").read_text().split("---\n", 2)
     assert yaml.safe_load(header)["configs"] == [
-        {"config_name": "default", "data_files": "prm.parquet"}
+        {
+            "config_name": "default",
+            "data_files": "prm.parquet",
+            "version": content_version_without_card(corpus.parent / "prm"),
+        }
     ]
     assert "# 3 rows of prm data" in body
     for reason in ("not closed", "without an action in every step", "a reward that is not known"):

@@ -98,7 +98,9 @@ _ACCESS = "who may come in, which no report shows: who can write here can make a
 UNPROVEN: dict[str, dict[str, str] | str] = {
     "episodes": {"id": "all that belongs to it names it: the database refuses, and a renamed one is a missing one",
                  "intent": _KEY,
-                 "traceparent": "whose trace it is in, by the opener's word: nothing is paid by it"},
+                 "traceparent": "whose trace it is in, by the opener's word: nothing is paid by it",
+                 "guided": "whether hints were given, by which episodes are left out of evaluations: nothing is paid by it",
+                 "reached": "by which samples are drawn: nothing is paid by it, and milestones are proven"},
     "tasks": {"number": "its episodes name it: the database refuses"},
     "checkpoints": {"number": "the order in which they are delivered", "made_at": _TIME, "delivered_at": _TIME},
     "tokens": {"hash": _ACCESS, "episode": _ACCESS, "revoked_at": _ACCESS, "expires_at": _ACCESS,
