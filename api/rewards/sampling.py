@@ -91,7 +91,8 @@ def _split(row: tuple[str | None]) -> list[str]:
 
 def _pool_of(wanted: SampleQuery) -> Select[Any]:
     """Return the statement of the candidates' ids and sets of milestones."""
-    conditions = [*matching(wanted.pool), text(f"episodes.{CLOSED}")]
+    conditions: list[ColumnElement[bool]] = matching(wanted.pool)
+    closed = text(f"episodes.{CLOSED}")
     statement = select(episodes.c.id, episodes.c.reached)
     if wanted.pick == "success":
         conditions.append(episodes.c.success.is_(True))
@@ -102,7 +103,7 @@ def _pool_of(wanted: SampleQuery) -> Select[Any]:
         conditions.append(episodes.c.success.is_(False))
         conditions.append(episodes.c.total >= wanted.near * tasks.c.attainable)
     newest = episodes.c.opened_at.desc(), episodes.c.id.desc()
-    return statement.where(*conditions).order_by(*newest).limit(MAX_POOL)
+    return statement.where(*conditions, closed).order_by(*newest).limit(MAX_POOL)
 
 
 @dataclass(frozen=True, slots=True)

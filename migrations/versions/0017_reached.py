@@ -15,7 +15,8 @@ depends_on = None
 
 _BATCH = 500
 _COLUMNS = (
-    *("tenant", "task", "opened_at", "id", "success", "total", "reached", "task_number"),
+    *("tenant", "task", "opened_at", "id", "status", "success", "total", "reached", "guided",
+      "task_number"),
 )  # fmt: skip
 _CLOSED = sa.text("status = 'closed'")
 
