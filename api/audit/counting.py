@@ -9,7 +9,7 @@ from typing import TypeVar
 import structlog
 
 from api.audit.facts import FactReader, Facts
-from api.log.reader import texts_in
+from api.log.frames import texts_in
 from api.start_states.facts import StartReader, StartState
 from detectors.model.codec import decode_segment
 from detectors.model.rewards import RewardJson

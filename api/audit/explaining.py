@@ -16,7 +16,8 @@ from api.audit.statement import episode_origin
 from api.audit.store import Audits
 from api.core.errors import NotFoundError
 from api.episodes.rows import EpisodeRow
-from api.log.reader import decoded, event_to_json
+from api.log.frames import decoded
+from api.log.reader import event_to_json
 from api.rewards.ledger import Ledger
 from api.rewards.rendering import number_in_words
 from api.rewards.scored_episode import REWARD_FIELDS

@@ -15,10 +15,11 @@ from api.audit.facts import Facts
 from api.audit.judging import Judged
 from api.audit.store import Audits
 from api.core.errors import ProblemError
-from api.core.frames import read_segment
+from api.core.frames import read_segments
 from api.core.settings import Limits
 from api.episodes.rows import EpisodeRow
 from api.ingest.advance import marks
+from api.log.rows import SegmentRow
 from api.rewards.ledger_rows import milestone_rows, reward_rows
 from detectors.engine.engine import Engine
 from detectors.model.codec import GENESIS
@@ -81,11 +82,11 @@ class Replaying:
             rewards=self._compared("reward of step", "step", self._audits.rewards),
         )
         async for stored in self._audits.segments(self._id):
-            segment = await self._link(stored)
-            if isinstance(segment, Difference):
-                yield segment
+            linked = await self._link(stored)
+            if isinstance(linked, Difference):
+                yield linked
                 return
-            async for difference in self._compare_segment(stored, segment, comparisons, state):
+            async for difference in self._compare_segments(stored, linked, comparisons, state):
                 yield difference
         if self._engine is not None:
             async for difference in comparisons.remaining():
@@ -96,19 +97,26 @@ class Replaying:
             yield difference
         self.whole = True
 
-    async def _compare_segment(
-        self, stored: Any, segment: Segment, comparisons: _Comparisons, state: Any
+    async def _compare_segments(
+        self,
+        stored: SegmentRow,
+        linked: Sequence[Segment],
+        comparisons: _Comparisons,
+        state: Any,
     ) -> AsyncIterator[Difference]:
-        """Compare a segment's row with its frame, and what it earned with what is stored."""
-        links = {"first": segment.first, "last": segment.last, "prev": segment.prev}
+        """Compare a row with the segments in its frame, and what they earned with what is
+        stored."""
+        begin, end = linked[0], linked[-1]
+        links = {"first": begin.first, "last": end.last, "prev": begin.prev}
         what = f"segment {stored.first}"
         for difference in field_differences(self._id, what, fields_of(stored, links), links):
             yield difference
-        await asyncio.to_thread(self._counting.read, bytes(stored.frame))
-        self._reached_state |= state is not None and state.through == segment.last
-        if self._engine is not None:
-            async for difference in self._feed(self._engine, segment, comparisons, state):
-                yield difference
+        await asyncio.to_thread(self._counting.read, stored.frame)
+        for segment in linked:
+            self._reached_state |= state is not None and state.through == segment.last
+            if self._engine is not None:
+                async for difference in self._feed(self._engine, segment, comparisons, state):
+                    yield difference
 
     def _compared(self, what: str, key: str, read: Any) -> RowComparison:
         async def page(after: int, count: int) -> Any:
@@ -143,16 +151,28 @@ class Replaying:
             return None, found
         return rules, found
 
-    async def _link(self, stored: Any) -> Segment | Difference:
-        """The stored segment; or why it does not continue the chain, or is not what its row
-        says."""
+    async def _link(self, stored: SegmentRow) -> list[Segment] | Difference:
+        """The segments in a stored row; or why one does not continue the chain, or is not what its
+        row says."""
         what = f"segment {stored.first}"
         try:
-            segment = await asyncio.to_thread(read_segment, bytes(stored.frame), self._limits)
+            found = await asyncio.to_thread(read_segments, stored.frame, self._limits)
         except ProblemError as error:
             return Difference(self._id, what, error.detail[:200], "a segment")
+        if not found:
+            return Difference(self._id, what, "nothing", "a segment")
+        if found[-1].digest != stored.digest:
+            return Difference(self._id, f"{what}.digest", found[-1].digest, stored.digest)
+        for segment in found:
+            broken = self._follow(segment)
+            if broken is not None:
+                return broken
+        return found
+
+    def _follow(self, segment: Segment) -> Difference | None:
+        """Go on to the next segment of the chain, or say why it is not the next."""
+        what = f"segment {segment.first}"
         for name, found, wanted in (
-            ("digest", segment.digest, stored.digest),
             ("episode", segment.episode, self._id),
             ("first", segment.first, self._through + 1),
             ("prev", segment.prev, self._head),
@@ -162,7 +182,7 @@ class Replaying:
         self.digests.append(segment.digest)
         self._through, self._head = segment.last, segment.digest
         self.events += segment.count
-        return segment
+        return None
 
     async def _feed(
         self,

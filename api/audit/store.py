@@ -33,7 +33,9 @@ from api.episodes.rows import EpisodeRow, TombstoneRow
 from api.episodes.tables import closings, episode_marks, episodes
 from api.episodes.tables import tombstones as tombstones_table
 from api.ingest.tables import engine_states
-from api.log.tables import segments, steps
+from api.log.rows import SegmentRow
+from api.log.segments import StoredSegments
+from api.log.tables import packings, segments, steps
 from api.rewards.tables import milestones, rewards
 from api.start_states.facts import StartState
 from api.start_states.store import StartStates, UnusualStart, insert_start
@@ -69,7 +71,6 @@ _TASK = select(tasks).where(tasks.c.number == bindparam("number"))
 _OPENER = select(
     tokens.c.id, tokens.c.label, tokens.c.scope, tokens.c.tenant, tokens.c.created_at
 ).where(tokens.c.id == bindparam("id"))
-_SEGMENTS = _page_of(segments, "first")
 _MILESTONES = _page_of(milestones, "number")
 _REWARDS = _page_of(rewards, "step")
 _STEPS = _page_of(steps, "step")
@@ -113,6 +114,7 @@ class Audits:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._stored = StoredSegments(database)
 
     # -- what verification and explanations read
 
@@ -191,12 +193,10 @@ class Audits:
                 return
             rows = await self._database.all(page.where(column > getattr(rows[-1], name)))
 
-    async def segments(self, episode: str) -> AsyncIterator[Any]:
-        """Every stored segment, in order, one in memory at a time."""
-        after = -1
-        while rows := await self._page(_SEGMENTS, episode, after, 1):
-            after = rows[0].first
-            yield rows[0]
+    async def segments(self, episode: str) -> AsyncIterator[SegmentRow]:
+        """Every stored row of segments, in order, one in memory at a time."""
+        async for row in self._stored.rows(episode):
+            yield row
 
     async def _page(
         self, statement: Select[Any], episode: str, after: int, count: int
@@ -339,10 +339,12 @@ class SigningTransaction:
         await insert_start(self._conn, episode, task_number, state)
 
     async def add_leaf(self, number: int, episode: str, body: bytes) -> None:
-        """Add the leaf with this number, the statement ``body`` of an episode."""
+        """Add the leaf with this number, the statement ``body`` of an episode. What is signed may
+        be packed."""
         await self._conn.execute(
             insert(leaves), {"number": number, "episode": episode, "body": body}
         )
+        await self._conn.execute(insert(packings), {"episode": episode, "queued_at": now()})
 
     async def add_facts(
         self, episode: str, facts: Mapping[str, Any], findings: Sequence[Finding]

@@ -15,7 +15,7 @@ from typing import Protocol
 from api.blame.causes import blame
 from api.blame.judged import CRITERIA
 from api.ingest.engine_size import EngineSize
-from api.log.reader import decoded
+from api.log.frames import decoded
 from api.stages.base import Criterion, Question
 from api.verdicts.escalations import PendingItem
 from detectors.engine.engine import Engine

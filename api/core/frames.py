@@ -15,7 +15,7 @@ from api.core.errors import (
 )
 from api.core.settings import Limits
 from common.frames import WINDOW_BYTES, UnknownDictionaryError, decompressor
-from detectors.model.codec import CodecError, decode_segment
+from detectors.model.codec import CodecError, decode_segment, split_segments
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Segment
 
@@ -91,7 +91,20 @@ def read_appended(frame: bytes, episode: str, limits: Limits) -> Segment:
 def read_segment(frame: bytes, limits: Limits) -> Segment:
     """The segment in ``frame``. Raises the errors of `open_frame`, and `MalformedSegmentError` for
     the codec's."""
-    text = open_frame(frame, limits)
+    return _read_text(open_frame(frame, limits), limits)
+
+
+def read_segments(frame: bytes, limits: Limits) -> list[Segment]:
+    """The segments in a stored ``frame``, one or several that were packed together. Raises as
+    `read_segment`."""
+    try:
+        texts = list(split_segments(open_frame(frame, limits)))
+    except CodecError as error:
+        raise MalformedSegmentError(f"body: {error}") from None
+    return [_read_text(text, limits) for text in texts]
+
+
+def _read_text(text: bytes, limits: Limits) -> Segment:
     count = text.count(b"\n") - 1
     if count > limits.events:
         raise TooLargeError(f"body: {count} events, wanted at most {limits.events} in a segment")

@@ -22,7 +22,7 @@ from api.core.errors import ConflictError, CostlySegmentError, RulesetChangedErr
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.ingest.appender import Log
-from api.log.reader import decoded
+from api.log.frames import decoded
 from api.log.segments import StoredSegments
 from detectors.model.codec import encode_segment
 from detectors.model.types import Event

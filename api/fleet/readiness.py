@@ -11,7 +11,7 @@ from api.episodes.store import Episodes
 from api.fleet import leases
 from api.fleet.daemon_calls import DaemonCalls
 from api.fleet.leases import Leases
-from api.log.reader import decoded
+from api.log.frames import decoded
 from api.log.segments import StoredSegments
 from detectors.model.caches import SizedCache
 from detectors.model.memory import size_of

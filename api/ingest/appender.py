@@ -43,6 +43,7 @@ from api.ingest.placeholder_engine import Stranger
 from api.ingest.tables import engine_states
 from api.ingest.wire import SegmentResult
 from api.log.arrivals import arriving
+from api.log.frames import texts_in
 from api.log.tables import segments, steps
 from api.log.upserts import Changes, Rows
 from api.log.writer import GroupWriter, OutrunError
@@ -103,8 +104,11 @@ STATEMENTS: Mapping[Write, Executable] = {
     "sum": TOTAL,
 }
 
-_SAME = select(segments.c.digest).where(
-    segments.c.episode == bindparam("episode"), segments.c.first == bindparam("first")
+_HOLDING = (
+    select(segments.c.digest, segments.c.frame)
+    .where(segments.c.episode == bindparam("episode"), segments.c.first <= bindparam("first"))
+    .order_by(segments.c.first.desc())
+    .limit(1)
 )
 
 
@@ -318,10 +322,14 @@ class Log:
         return Acknowledged(live.at.through, live.at.head)
 
     async def _same(self, segment: Segment) -> bool:
+        """Whether this very segment is in the log, in a row of its own or packed with others."""
         row = await self._database.first(
-            _SAME, {"episode": segment.episode, "first": segment.first}
+            _HOLDING, {"episode": segment.episode, "first": segment.first}
         )
-        return row is not None and bool(row.digest == segment.digest)
+        if row is None or row.digest == segment.digest:
+            return row is not None
+        texts = await asyncio.to_thread(lambda: list(texts_in(bytes(row.frame))))
+        return any(sha256(text) == segment.digest for text in texts)
 
     def _moved_on(self, live: Live, found: Advance) -> None:
         rows, count = found.rows, found.standing.through - live.at.through

@@ -33,7 +33,7 @@ from api.ingest.wire import (
     packed,
     unpacked,
 )
-from api.log.reader import decoded
+from api.log.frames import decoded
 from api.rewards.scored_episode import ruleset_of
 from api.tasks.plugins import load_plugins
 from detectors.engine.engine import Engine

@@ -25,7 +25,7 @@ from api.episodes.store import Episodes
 from api.ingest.engine_size import EngineSize
 from api.ingest.placeholder_engine import Stranger
 from api.ingest.tables import engine_states
-from api.log.reader import decoded
+from api.log.frames import decoded
 from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
 from api.tasks.store import Tasks

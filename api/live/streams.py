@@ -24,7 +24,8 @@ from api.episodes.store import Episodes
 from api.live.fanout import Shared
 from api.live.live_subscribers import Followers
 from api.log.arrivals import START, Arrivals, Place
-from api.log.reader import decoded, event_to_json
+from api.log.frames import decoded
+from api.log.reader import event_to_json
 from api.log.rows import ArrivalRow
 from api.log.segments import StoredSegments
 from api.rewards.ledger import ASIDE, Ledger

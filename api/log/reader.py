@@ -4,30 +4,18 @@ api/live/streams.py."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from itertools import chain
+from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
 
+from api.log.frames import decoded
 from api.log.segments import StoredSegments
 from common.frames import unpack
-from detectors.model.codec import decode_segment, split_segments
 from detectors.model.types import Event
 
 _SEGMENTS_A_LOOK = 16
 _SEGMENTS_A_PAGE = 256
-
-
-def texts_in(frame: bytes) -> Iterator[bytes]:
-    """Yield the texts of the segments in a stored frame, as their daemon wrote them: of one, or of
-    several that were packed together (api/log/packing.py)."""
-    return iter(split_segments(unpack(frame)))
-
-
-def decoded(frame: bytes) -> tuple[Event, ...]:
-    """The events of a stored frame."""
-    return tuple(chain.from_iterable(decode_segment(text).events for text in texts_in(frame)))
 
 
 def event_to_json(event: Event) -> dict[str, Any]:

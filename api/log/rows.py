@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class ArrivalRow(Protocol):
@@ -19,8 +19,19 @@ class ArrivalRow(Protocol):
     task: str
 
 
+class SegmentRow(NamedTuple):
+    """A stored row of segments: its first and last event, the digest before it, that of its last
+    segment, and the zstd frame of their texts."""
+
+    first: int
+    last: int
+    prev: str
+    digest: str
+    frame: bytes
+
+
 class FrameRow(Protocol):
-    """A stored segment's first and last event and its zstd frame."""
+    """The first and last event of a stored row of segments and its zstd frame."""
 
     first: int
     last: int

@@ -1,4 +1,4 @@
-"""The stored segments of an episode, as its daemon sent them, in order."""
+"""The stored segments of an episode, in order: each as its daemon sent it, or several in a row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from sqlalchemy import bindparam, select
 
 from api.db.database import Database
-from api.log.rows import FrameRow
+from api.log.frames import beyond
+from api.log.rows import FrameRow, SegmentRow
 from api.log.tables import segments
 
 _NEXT = (
@@ -15,6 +16,13 @@ _NEXT = (
     .where(segments.c.episode == bindparam("episode"), segments.c.last > bindparam("after"))
     .order_by(segments.c.first)
     .limit(bindparam("count"))
+)
+
+_NEXT_ROW = (
+    select(segments)
+    .where(segments.c.episode == bindparam("episode"), segments.c.last > bindparam("after"))
+    .order_by(segments.c.first)
+    .limit(1)
 )
 
 
@@ -29,8 +37,17 @@ class StoredSegments:
         ``after``."""
         return await self._database.all(_NEXT, {"episode": episode, "after": after, "count": count})
 
+    async def rows(self, episode: str, after: int = 0) -> AsyncIterator[SegmentRow]:
+        """Every stored row beyond event ``after``, in order, one in memory at a time.
+
+        Where an episode is packed meanwhile, what was given already is not given again.
+        """
+        while row := await self._database.first(_NEXT_ROW, {"episode": episode, "after": after}):
+            stored = SegmentRow(row.first, row.last, row.prev, row.digest, bytes(row.frame))
+            yield beyond(stored, after) if stored.first <= after else stored
+            after = stored.last
+
     async def frames(self, episode: str, after: int = 0) -> AsyncIterator[bytes]:
-        """Every stored frame beyond event ``after``, in order, one in memory at a time."""
-        while rows := await self.list_after(episode, after, 1):
-            after = rows[0].last
-            yield bytes(rows[0].frame)
+        """The frames of `rows`."""
+        async for row in self.rows(episode, after):
+            yield row.frame

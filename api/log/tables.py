@@ -1,5 +1,5 @@
-"""The log: segments of events as their daemons sent them, the steps in them, and the order of their
-commits.
+"""The log: segments of events, each as its daemon sent it or several in a row, the steps in them,
+and the order of their commits.
 
 Steps and seqs are the journal's. On Postgres the tables of what a journal told are partitioned by
 the day on which the episode was opened, which its id begins with (docs/decisions/0008): their rows
@@ -33,6 +33,15 @@ steps = Table(
     Column("ended", BigInteger),
     postgresql_partition_by="RANGE (episode)",
 )
+
+packings = Table(
+    "packings",
+    metadata,
+    Column("episode", String(64), primary_key=True),
+    Column("queued_at", String(32), nullable=False),
+    Index(None, "queued_at"),
+)
+"""Signed episodes whose segments are to be packed together (api/log/packing.py)."""
 
 arrivals = Table(
     "arrivals",

@@ -55,6 +55,7 @@ from api.live.live_subscribers import Followers
 from api.live.streams import Streams
 from api.log.arrivals import Arrivals
 from api.log.broadcast import Broadcast
+from api.log.packing import Packing
 from api.log.reader import Follower
 from api.log.segments import StoredSegments
 from api.ors.calls import ToolCalls
@@ -118,6 +119,7 @@ class Parts:
     owner: Owner
     audits: Audits
     checkpointer: Checkpointer
+    packing: Packing
     gauges: Gauges
     follower: Follower
     readiness: Readiness
@@ -265,6 +267,7 @@ class Parts:
             owner=Owner(PublicKey(signer.name, signer.public)),
             audits=audits,
             checkpointer=_build_checkpointer(settings, audits, ledger, signer, metrics),
+            packing=Packing(database, segments),
             gauges=_build_gauges(metrics, episodes, sandboxes, leases, owners, escalations, audits),
             follower=follower,
             readiness=readiness,
@@ -324,6 +327,7 @@ class Parts:
         await self.upkeep.start()
         if self.owner.foreign is None:
             self.checkpointer.start()
+        self.packing.periodic.start()
         self.rescorer.start()
         self.cascade.start()
         await self.watch.start()
@@ -339,6 +343,7 @@ class Parts:
             await self.traces.stop()
         await self.open_reward.lifecycle.stop()
         await self.checkpointer.stop()
+        await self.packing.periodic.stop()
         await self.rescorer.stop()
         await self.cascade.stop()
         await self.ties.stop()

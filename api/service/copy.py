@@ -14,15 +14,17 @@ from typing import Any
 
 from sqlalchemy import Integer, Table, func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
+from zstandard import ZstdError
 
 from api.db.base import metadata
 from api.db.database import Database
 from api.db.migrate import current, latest_revision, upgrade
 from api.episodes.partitions import day_of, make_room
 from api.episodes.tables import episodes
+from api.log.frames import linked_texts
+from api.log.rows import SegmentRow
 from api.log.tables import arrivals, segments
-from common.frames import unpack
-from detectors.model.codec import GENESIS, canonical, sha256
+from detectors.model.codec import GENESIS, CodecError, canonical
 
 TOGETHER = 100
 """Rows in memory at once; a segment's may have megabytes."""
@@ -146,12 +148,16 @@ async def _check_chains(conn: AsyncConnection) -> str:
         chain = select(segments).where(segments.c.episode == row.id).order_by(segments.c.first)
         async with conn.stream(chain, execution_options={"yield_per": TOGETHER}) as result:
             async for one in result:
-                digest = sha256(unpack(bytes(one.frame)))
-                if (one.first, one.prev, one.digest) != (through + 1, head, digest):
+                stored = SegmentRow(one.first, one.last, one.prev, one.digest, bytes(one.frame))
+                try:
+                    texts = linked_texts(stored)
+                except (CodecError, ZstdError):
+                    texts = []
+                if not texts or (one.first, one.prev) != (through + 1, head):
                     raise MoveError(
                         f"episode {row.id}: the chain breaks at event {one.first}; nothing was kept"
                     )
-                through, head, count = one.last, digest, count + 1
+                through, head, count = one.last, one.digest, count + len(texts)
         if (through, head) != (row.through, row.head):
             raise MoveError(
                 f"episode {row.id}: its segments end at event {through}, its row says"

@@ -38,7 +38,7 @@ from api.fleet.tables import sandboxes
 from api.ingest.tables import engine_states
 from api.labelling.store import removed_with
 from api.log.broadcast import CHANNEL
-from api.log.tables import segments, steps
+from api.log.tables import packings, segments, steps
 from api.ors.tables import ors_calls, ors_sessions
 from api.rewards.tables import milestones, rewards
 from api.start_states.tables import start_states
@@ -62,6 +62,7 @@ _ROWS = (
     rewards,
     commands,
     closings,
+    packings,
     episode_facts,
     start_states,
     episode_marks,

@@ -20,7 +20,7 @@ from api.core.background import PeriodicTask
 from api.core.errors import UnavailableError
 from api.core.metrics import Metrics
 from api.core.settings import TelemetrySettings
-from api.log.reader import decoded
+from api.log.frames import decoded
 from api.log.segments import StoredSegments
 from api.rewards.ledger import Ledger
 from api.tasks.store import Tasks

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
-from api.log.reader import decoded
+from api.log.frames import decoded
 from api.log.segments import StoredSegments
 from api.rewards.explaining import Explained
 from api.timeline.timeline import Outline

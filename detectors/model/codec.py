@@ -150,6 +150,11 @@ def split_segments(text: bytes) -> Iterable[bytes]:
         start = stop
 
 
+def read_header(text: bytes) -> dict[str, Any]:
+    """Return the header of a segment's text. Raises `CodecError`."""
+    return _header(text.partition(b"\n")[0])
+
+
 def _header(line: bytes) -> dict[str, Any]:
     try:
         header = orjson.loads(line)

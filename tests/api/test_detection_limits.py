@@ -101,7 +101,7 @@ def replayed(id: str, log: list[Any]) -> list[bytes]:
 
 
 async def whole_log(service: Service, id: str) -> list[Any]:
-    from api.log.reader import decoded
+    from api.log.frames import decoded
 
     return [
         event

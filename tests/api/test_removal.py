@@ -31,6 +31,7 @@ LEFT = (
     "commands",
     "engine_states",
     "closings",
+    "packings",
     "episode_facts",
     "trace_exports",
     "start_states",

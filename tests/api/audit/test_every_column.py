@@ -108,6 +108,7 @@ UNPROVEN: dict[str, dict[str, str] | str] = {
     "tombstones": {"intent": _KEY},
     "verdicts": _VERDICTS,
     "closings": _QUEUE,
+    "packings": _QUEUE,
     "trace_exports": _QUEUE,
     "commands": _QUEUE,
     "arrivals": _QUEUE,
