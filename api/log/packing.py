@@ -69,7 +69,7 @@ class Pack:
         return not self.rows or self.size + sum(map(len, texts)) <= MAX_TEXT
 
     def add(self, row: SegmentRow, texts: Sequence[bytes]) -> None:
-        """Add a stored row."""
+        """Add a stored row, which follows those that are there."""
         self.rows.append(row)
         self.texts += texts
         self.size += sum(map(len, texts))
@@ -87,12 +87,14 @@ class Replacement:
     digest: str
     frame: bytes
 
-    @classmethod
-    def of(cls, pack: Pack, packer: Packer) -> Replacement:
-        """Compress a pack."""
-        begin, end = pack.rows[0], pack.rows[-1]
-        frame = packer.pack(b"".join(pack.texts))
-        return cls(len(pack.rows), end.first, begin.first, end.last, begin.prev, end.digest, frame)
+
+def compress_pack(pack: Pack, packer: Packer) -> Replacement:
+    """Compress the texts of a pack into the frame of one row."""
+    begin, end = pack.rows[0], pack.rows[-1]
+    frame = packer.pack(b"".join(pack.texts))
+    return Replacement(
+        len(pack.rows), end.first, begin.first, end.last, begin.prev, end.digest, frame
+    )
 
 
 class Packing:
@@ -134,7 +136,7 @@ class Packing:
         try:
             async for pack in self._packs(episode):
                 if len(pack.rows) > 1:
-                    replacements.append(await asyncio.to_thread(Replacement.of, pack, self._packer))
+                    replacements.append(await asyncio.to_thread(compress_pack, pack, self._packer))
         except (zstandard.ZstdError, ValueError) as error:
             # It was stored whole: somebody changed it since.
             log.error("A closed episode can't be packed.", episode=episode, why=str(error))

@@ -48,6 +48,6 @@ class StoredSegments:
             after = stored.last
 
     async def frames(self, episode: str, after: int = 0) -> AsyncIterator[bytes]:
-        """The frames of `rows`."""
+        """The frames of the rows that `rows` gives."""
         async for row in self.rows(episode, after):
             yield row.frame
