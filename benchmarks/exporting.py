@@ -24,6 +24,7 @@ from api.episodes.tables import episodes
 from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
 from benchmarks.measure import line
+from common.frames import unpack
 from detectors.model.codec import sha256
 from tests.api.service import Service, Store, running
 from tests.support.logs import Said, clicked, episode, filled, went
@@ -138,7 +139,7 @@ def _copies(
     """Yield the rows of the episode of this number, each with its table."""
     id = f"{first[:-8]}{number:08}"
     (segment,) = patterns[segments]
-    text = zstandard.decompress(segment["frame"]).replace(first.encode(), id.encode())
+    text = unpack(segment["frame"]).replace(first.encode(), id.encode())
     head = sha256(text)
     (row,) = patterns[episodes]
     labels = orjson.dumps(FIRST if number < FEW else {}).decode()

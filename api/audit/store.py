@@ -344,6 +344,7 @@ class SigningTransaction:
         await self._conn.execute(
             insert(leaves), {"number": number, "episode": episode, "body": body}
         )
+        await self._conn.execute(delete(packings).where(packings.c.episode == episode))
         await self._conn.execute(insert(packings), {"episode": episode, "queued_at": now()})
 
     async def add_facts(
