@@ -27,6 +27,11 @@ class PointedAtArgs:
         " pays: 0.5}]} or {linear: {from: 100, to: 0}}; without it, only 0 counts.",
         None,
     )
+    presses: bool = arg(
+        "A press that no click followed counts too, by where it began; as on what the page replaces"
+        " meanwhile, or drags.",
+        False,
+    )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
@@ -55,7 +60,17 @@ class PointedAtArgs:
         return math.hypot(max(left - x, 0, x - left - width), max(top - y, 0, y - top - height))
 
 
-@rule(component="ui", hears=("element.clicked",), args=PointedAtArgs, occurrence=True)
+def _hears(args: PointedAtArgs) -> tuple[str, ...]:
+    return ("element.clicked", "element.pressed") if args.presses else ("element.clicked",)
+
+
+@rule(
+    component="ui",
+    hears=("element.clicked", "element.pressed"),
+    hears_of=_hears,
+    args=PointedAtArgs,
+    occurrence=True,
+)
 def pointed_at(event: Event, world: World, args: PointedAtArgs) -> Iterator[Reading]:
     """A trusted click at a place of the window, or near it: in a box, or by its distance in tiers.
 
@@ -64,6 +79,8 @@ def pointed_at(event: Event, world: World, args: PointedAtArgs) -> Iterator[Read
     recording that does not say where clicks were the step is null.
     """
     if event.data.get("trusted") is not True:
+        return
+    if event.kind == "element.pressed" and not args.presses:
         return
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):

@@ -142,3 +142,20 @@ async def test_the_size_of_an_uploaded_file_is_the_file_s(
             await watch.until(lambda n=n: len(watch.all("field.filled", commit=True)) == n + 1)
         sizes = [data["files"][0][1] for data in watch.all("field.filled", commit=True)]
     assert sizes == [0] + [4711] * 11
+
+
+async def test_where_it_was_is_told_where_a_task_asks(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    """Of a click and of a press: the place in the window, and the element's box there."""
+    body = f'{STYLE}<button>Go</button><canvas id=x onmousedown="{REPLACED}"></canvas>'
+    for plan, points in (({"points": [True]}, [[30, 10], [30, 50]]), ({}, [None, None])):
+        async with watching(browser, plan) as watch:
+            await page.goto(site.page("/", body))
+            await page.mouse.click(30, 10)
+            await page.mouse.click(30, 50)
+            await watch.fence()
+            told = [*watch.all("element.clicked"), *watch.all("element.pressed")]
+        assert [one.get("point") for one in told] == points
+        boxes = [[0, 0, 100, 40], [0, 40, 100, 40]] if plan else [None, None]
+        assert [one.get("box") for one in told] == boxes

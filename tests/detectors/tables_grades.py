@@ -22,6 +22,11 @@ def pointed(x: int, y: int, **more: Any) -> Said:
     return kind, {**data, "point": [x, y], "box": [0, 0, 400, 300]}
 
 
+def pressed(x: int, y: int) -> Said:
+    data = pointed(x, y)[1]
+    return "element.pressed", {**data, "at": [1, 1], "moved": [9, 0]}
+
+
 BUTTON = {"box": [100, 50, 40, 20]}
 
 YES: dict[str, list[tuple[Any, list[Said], float]]] = {
@@ -72,6 +77,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
     "pointed_at": [
         (BUTTON, [pointed(100, 50)], 1),
         (BUTTON, [pointed(140, 70)], 1),
+        ({**BUTTON, "presses": True}, [pressed(120, 60)], 1),
         ({**BUTTON, "grade": TIERS}, [pointed(155, 60)], 0.5),
         ({**BUTTON, "grade": NEAR}, [pointed(120, 110)], 0.6),
         ({"point": [30, 40], "grade": NEAR}, [pointed(0, 0)], 0.5),
@@ -101,6 +107,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     "share": [([{"url_reached": {"url": "/a"}}, {"file_created": {"name": "a"}}], [went("/b")])],
     "pointed_at": [
         (BUTTON, [pointed(99, 60)]),
+        (BUTTON, [pressed(120, 60)]),
         (BUTTON, [pointed(120, 60, trusted=False)]),
         ({**BUTTON, "grade": TIERS}, [pointed(161, 60)]),
         ({**BUTTON, "url": "/b"}, [went("/a"), pointed(120, 60)]),

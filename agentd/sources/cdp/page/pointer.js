@@ -19,7 +19,10 @@ export function openPointer({ on, say, describe, wants, secrets, around, points 
   on("dblclick", (event, trusted) => tell("element.double_clicked", event, trusted));
   on("contextmenu", (event, trusted) => tell("element.right_clicked", event, trusted));
   if (wants("element.hovered")) openHover(on, say, describe);
-  return openPress(on, say, (element, described) => (around ? surroundings(element, described, secrets) : {}), describe);
+  const placed = (event, element) => (points ? placeOf(event, element) : {});
+  const looks = (element, described) => (around ? surroundings(element, described, secrets) : {});
+  const about = (event, element, described) => ({ ...looks(element, described), ...placed(event, element) });
+  return openPress(on, say, about, describe);
 }
 
 // Where in the window it was, and where the element stands there.
@@ -30,7 +33,7 @@ function placeOf(event, element) {
 
 // A press on what the page replaces meanwhile, or that begins on one element and ends on another, is no click to the
 // browser. What was pressed is described as it was before the page's handlers.
-function openPress(on, say, around, describe) {
+function openPress(on, say, about, describe) {
   let press = null; // {told, x, y}, from its beginning until a click or the turn after its end
   let isOver = false;
 
@@ -48,7 +51,8 @@ function openPress(on, say, around, describe) {
     const box = element.getBoundingClientRect();
     const described = describe(element);
     const at = [event.clientX - box.x, event.clientY - box.y].map(Math.round);
-    press = { told: { element: described, at, trusted, ...around(element, described) }, x: event.clientX, y: event.clientY };
+    const told = { element: described, at, trusted, ...about(event, element, described) };
+    press = { told, x: event.clientX, y: event.clientY };
   });
   on("pointerup", (event) => {
     if (!press || !event.isPrimary) return;
