@@ -62,6 +62,8 @@ READ: dict[str, str] = {
     "api rm eval preferences": "rm eval {}",
     "api rm gate preferences": "rm gate m {} --models {out}",
     "api cascade eval file": "cascade eval {}",
+    "api weights fit preferences": "weights fit {} --task {task}",
+    "api weights fit --task": "weights fit {file} --task {}",
     "api recording show recording": "recording show {}",
     "api recording verify recording": "recording verify {}",
     "api episode open --token-file": "episode open t --service http://127.0.0.1:9 --token-file {}",

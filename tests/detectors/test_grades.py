@@ -45,12 +45,13 @@ RULES = ruleset(
     {"id": "end", "when": {"goal": {"when": {"share": {"holding": True, "of": SHARED}}}}, "must_hold_at_end": True},
     probes=[{"id": "cart", "get": "/state"}],
 )  # fmt: skip
+UNDO = ("element.clicked", {**clicked("Undo")[1], "point": [500, 500]})
 SAID = st.one_of(
     st.builds(answered, st.sampled_from(["a", "a b", "a b c d", "3", "17", "99", "nothing", ""])),
     st.builds(pointed, st.integers(0, 120), st.integers(0, 120)),
     st.builds(probed, st.sampled_from([0, 1, "2", 5, 9, None, True, [1]])),
     st.builds(lambda n: went(f"/{n}"), st.integers(0, 5)),
-    st.just(clicked("Undo")),
+    st.sampled_from([UNDO, clicked("Go")]),  # of the second one nobody knows where it was
 )
 STEPS = st.lists(st.lists(SAID, max_size=5), min_size=1, max_size=6)
 
@@ -71,10 +72,10 @@ def test_no_cut_replay_or_restart_changes_what_is_paid(steps: list[list[Said]], 
 @given(STEPS)
 def test_what_is_paid_is_bounded_and_each_increase_once(steps: list[list[Said]]) -> None:
     """After every step: what a milestone has paid so far is its share of its best level, whatever
-    came in between."""
+    came in between; a step that is not known pays nothing."""
     paid: dict[str, float] = {}
     for reward in run(RULES, *episode(*steps)):
-        for milestone in reward.milestones:
+        for milestone in () if reward.mask else reward.milestones:
             paid[milestone.id] = total((paid.get(milestone.id, 0.0), milestone.worth))
             assert -1e-9 <= paid[milestone.id] <= RULES.share[RULES.index[milestone.id]] + 1e-9
             if milestone.id != "undone":

@@ -74,7 +74,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for name, said in RUNS.items():
         write(tmp_path / f"{name}.mrec", log(*episode(said)))
         sides[name] = {"recording": f"{name}.mrec", "instruction": "Do it.", "group": name}
-    pairs = [("filled", "there"), ("filled", "nothing"), ("there", "nothing")] * 8
+    pairs = [("filled", "there")] * 16 + [("there", "nothing")] * 8
     lines = [
         {"schema": "pref/1", "id": str(n), "kind": "pair", "source": "person"}
         | {"chosen": sides[chosen], "rejected": sides[rejected]}
