@@ -46,7 +46,7 @@ _TIER: Schema = {
     **object_schema({"at_most": _NUMBER, "at_least": _NUMBER, "pays": _NUMBER}, ["pays"]),
     "minProperties": 2,
 }
-_SCHEMAS: Mapping[Way, Mapping[str, Schema]] = {
+_SCHEMAS: Mapping[Way, dict[str, Schema]] = {
     "linear": {"linear": object_schema({"from": _NUMBER, "to": _NUMBER}, ["from", "to"])},
     "tiers": {"tiers": {"type": "array", "minItems": 1, "maxItems": MAX_TIERS, "items": _TIER}},
     "f1": {"f1": _TEXTS, "from": _LEVEL},
@@ -229,17 +229,17 @@ def _read_tier(spec: object, path: Path) -> GradeTier:
 
 def _read_texts(way: Literal["f1", "bleu"]) -> Callable[[object, Path, float], Grade]:
     def read(spec: object, path: Path, begin: float) -> Grade:
-        texts = spec if isinstance(spec, list) else [spec]
-        are_texts = all(isinstance(text, str) and words(text) for text in texts)
-        if not are_texts or not 0 < len(texts) <= MAX_ITEMS:
+        given: list[object] = spec if isinstance(spec, list) else [spec]
+        texts = tuple(text for text in given if isinstance(text, str) and words(text))
+        if len(texts) < len(given) or not 0 < len(texts) <= MAX_ITEMS:
             raise SpecError(path, spec, "a text with a word in it, or a list of them")
-        return Grade(way, texts=tuple(texts), begin=begin)
+        return Grade(way, texts=texts, begin=begin)
 
     return read
 
 
 def _read_share(spec: object, path: Path, begin: float) -> Grade:
-    if is_number(spec) and isinstance(spec, int | float) and spec > 0:
+    if is_number(spec) and spec > 0:
         return Grade("share", (float(spec),), begin=begin)
     if not isinstance(spec, list) or not 0 < len(spec) <= MAX_ITEMS:
         expected = f"the number that is all of it, or a list of 1 to {MAX_ITEMS} texts"

@@ -84,11 +84,12 @@ def compare_pairs(pairs: Iterable[Pair], rules: Ruleset, names: list[str]) -> Co
     compared = ComparedPairs([], [], [], 0)
     unknown = 0
     for pair in pairs:
-        sides = _levels(pair.chosen, rules, names), _levels(pair.rejected, rules, names)
-        if sides[0] is None or sides[1] is None:
+        chosen = _levels(pair.chosen, rules, names)
+        rejected = _levels(pair.rejected, rules, names)
+        if chosen is None or rejected is None:
             unknown += 1
             continue
-        compared.differences.append([a - b for a, b in zip(*sides, strict=True)])
+        compared.differences.append([a - b for a, b in zip(chosen, rejected, strict=True)])
         compared.chosen.append(0.5 if pair.tie else 1.0)
         compared.groups.append(pair.chosen.group)
     return compared._replace(unknown=unknown)
