@@ -348,34 +348,78 @@ def test_a_worker_whose_script_was_heard_to_load_is_no_gap() -> None:
     assert not list(fold.fenced())
 
 
-@pytest.mark.parametrize("first", ["page", "worker"])
-def test_a_workers_request_and_the_pages_are_one_whichever_is_heard_of_first(first: str) -> None:
+PASSED_ON = {"fromServiceWorker": True, "serviceWorkerResponseSource": "network"}
+MADE_UP = {"fromServiceWorker": True, "serviceWorkerResponseSource": "fetch-event"}
+PASSED: dict[str, tuple[str, list[tuple[str, str]]]] = {
+    # moments, in order → who is told of, by (kind, number)
+    "the page's first": ("P W p w pe we", [("sent", "1"), ("finished", "1")]),
+    "the worker's first": ("W P p w pe we", [("sent", "7"), ("finished", "7")]),
+    "the worker's first, its answer too": ("W P w p we pe", [("sent", "7"), ("finished", "7")]),
+    "the worker's first, its end too": ("W P w we p pe", [("sent", "7"), ("finished", "7")]),
+    "the worker's after the page's answer": ("P p pe W w we", [("sent", "1"), ("finished", "1")]),
+    "the worker's first, a fence in between": (
+        "W P F p w pe we",
+        [("sent", "7"), ("finished", "7")],
+    ),
+    "the page's first, the answer is made up": (
+        "P W m w pe we",
+        [("sent", "1"), ("sent", "7"), ("finished", "1"), ("finished", "7")],
+    ),
+    "the worker's first, the answer is made up": (
+        "W P m w pe we",
+        [("sent", "7"), ("sent", "1"), ("finished", "1"), ("finished", "7")],
+    ),
+    "the worker's first, the page's fails": (
+        "W P f w we F",
+        [("sent", "7"), ("sent", "1"), ("failed", "1"), ("finished", "7")],
+    ),
+    "the page's first, and has no end": (
+        "P W w we E",
+        [("sent", "1"), ("sent", "7"), ("finished", "7")],
+    ),
+    "the worker's first, the page's has no end": (
+        "W P w we E",
+        [("sent", "7"), ("finished", "7")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("moments", "told_of"), PASSED.values(), ids=PASSED)
+def test_a_workers_request_and_the_pages_are_one_whichever_is_heard_of_first(
+    moments: str, told_of: list[tuple[str, str]]
+) -> None:
     fold = worker(kind="service_worker")
     at_worker(fold, "enable")
-    asked = {
-        "request": {"url": "https://a.example/x", "method": "POST", "headers": {}},
-        "type": "Fetch",
+    about = {"url": "https://a.example/x", "method": "POST", "headers": {}}
+    asked = {"request": about, "type": "Fetch"}
+    of_page, of_worker = {"requestId": "1"}, {"requestId": "7"}
+    page_asks = of_page | asked | {"frameId": "", "loaderId": "L"}
+    messages = {
+        "P": ("", "requestWillBeSent", page_asks),
+        "W": ("S", "requestWillBeSent", of_worker | asked),
+        "p": ("", "responseReceived", of_page | {"response": head(201, **PASSED_ON)}),
+        "m": ("", "responseReceived", of_page | {"response": head(**MADE_UP)}),
+        "w": ("S", "responseReceived", of_worker | {"response": head(201)}),
+        "pe": ("", "loadingFinished", of_page),
+        "we": ("S", "loadingFinished", of_worker),
+        "f": ("", "loadingFailed", of_page | {"errorText": "net::ERR_FAILED"}),
     }
-
-    def page_sends() -> None:
-        told(fold, "requestWillBeSent", requestId="1", frameId="", loaderId="L", **asked)
-
-    def worker_sends() -> None:
-        at_worker(fold, "requestWillBeSent", requestId="7", **asked)
-
-    for sends in (page_sends, worker_sends) if first == "page" else (worker_sends, page_sends):
-        sends()
-    passed_on = {"fromServiceWorker": True, "serviceWorkerResponseSource": "network"}
-    told(fold, "responseReceived", requestId="1", response=head(**passed_on))
-    at_worker(fold, "responseReceived", requestId="7", response=head(201))
-    seen = [*told(fold, "loadingFinished", requestId="1")]
-    seen += [
-        (one.kind, one.data)
-        for one in fold.feed("S", "Network.loadingFinished", {"requestId": "7"})
-    ]
-    [(_, data)] = [one for one in seen if one[0] == "request.finished"]
-    assert (data["request"], data["status"], data["method"]) == ("1", 201, "POST")
-    assert "served_from" not in data
+    seen = []
+    for moment in moments.split():
+        if moment == "F":
+            seen += fold.fenced()
+        elif moment == "E":
+            seen += fold.network.unanswered()
+        else:
+            session, method, params = messages[moment]
+            seen += fold.feed(session, f"Network.{method}", params)
+    kinds = [(one.kind.removeprefix("request."), one.data["request"]) for one in seen]
+    assert sorted(kinds) == sorted(told_of)
+    ends = [one.data for one in seen if one.kind == "request.finished"]
+    assert all(data["method"] == "POST" for data in ends)
+    if "m" not in moments and "f" not in moments:
+        [data] = ends
+        assert (data["status"], data.get("served_from")) == (201, None)
 
 
 def test_a_workers_request_that_is_heard_of_after_the_pages_answer_is_that_request_still() -> None:

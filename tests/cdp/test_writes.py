@@ -8,6 +8,7 @@ took.
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -168,6 +169,41 @@ WRITES: dict[str, str] = {
         "document.onvisibilitychange = () => fetch('/write', POST);"
         " fetch('/is-taken').then(() => setTimeout(() => location = '/next', 300))"
     ),
+    "fetch, as a page that fetched before is left, the listener new": (
+        "fetch('/is-taken').then(() => setTimeout(() => {"
+        " addEventListener('pagehide', () => fetch('/write', POST)); location = '/next' }, 300))"
+    ),
+    "fetch, as a page that fetched before is left for another site, the listener new": (
+        "fetch('/is-taken').then(() => setTimeout(() => {"
+        " addEventListener('pagehide', () => fetch('/write', POST)); location = 'OTHER/next' }, 300))"
+    ),
+    "fetch, as a page that fetched before is hidden, the listener new": (
+        "fetch('/is-taken').then(() => setTimeout(() => {"
+        " document.onvisibilitychange = () => fetch('/write', POST); location = '/next' }, 300))"
+    ),
+    "fetch, as a page that fetched before is swapped, the listener new": (
+        "fetch('/is-taken').then(() => setTimeout(() => {"
+        " onpageswap = () => fetch('/write', POST); location = '/next' }, 300))"
+    ),
+    "XHR, as a page that fetched before is left, the listener new": (
+        "fetch('/is-taken').then(() => setTimeout(() => {"
+        " addEventListener('pagehide', () => xhr('/write')); location = '/next' }, 300))"
+    ),
+    "fetch, as a page that fetched before is left for one that reads, the listener new": (
+        "fetch('/is-taken').then(() => setTimeout(() => {"
+        " addEventListener('pagehide', () => fetch('/write', POST)); location = '/ahead' }, 300))"
+    ),
+    "fetch, as a page is left, among requests that nobody counts": (
+        "setInterval(() => { fetch(blob('a', 'text/plain')); fetch('data:,a');"
+        " document.body.insertAdjacentHTML('beforeend', `<link rel=icon href=/i?${Math.random()}>`"
+        " + `<svg><use href='/u?${Math.random()}#a'/></svg>`) }, 20);"
+        " fetch('/is-taken').then(() => setTimeout(() => {"
+        " addEventListener('pagehide', () => fetch('/write', POST)); location = '/next' }, 300))"
+    ),
+    "XHR, synchronous, as a page that did so before is left, the listener new": (
+        "xhr('/allowed', false); setTimeout(() => {"
+        " addEventListener('pagehide', () => xhr('/write', false)); location = '/next' }, 300)"
+    ),
     "fetch, as a frame that fetched before is removed": (
         "const f = frame({src: '/leaving?fetched'});"
         " f.onload = () => setTimeout(() => f.remove(), 300)"
@@ -269,6 +305,25 @@ QUIET: dict[str, str] = {
     "the page is left after it read": "fetch('/is-taken').then(() => location = '/next')",
     "the page is left as it reads": "fetch('/is-taken'); xhr('/allowed'); location = '/next'",
     "the page is left for one that reads": "location = '/next?reads'",
+    "the page is left for one that reads and loads ahead": "location = '/ahead'",
+    "the page is left, which reads, loads ahead and listens to that": (
+        "onpagehide = onunload = () => 0; document.onvisibilitychange = () => 0;"
+        " fetch('/is-taken').then(() => fetch('/is-taken')).then(() => { xhr('/allowed');"
+        " document.head.insertAdjacentHTML('beforeend', '<link rel=prefetch href=/p>'"
+        " + '<link rel=preload as=fetch crossorigin href=/is-taken?p><link rel=icon href=/i>'"
+        " + '<link rel=preload as=image href=/m><link rel=manifest href=/m>');"
+        " setTimeout(() => location = '/next', 300) })"
+    ),
+    "the page is left after a call of an address that is none": (
+        "fetch('http://').catch(() => 0); location = '/next'"
+    ),
+    "the page is left, which read before, after a call of an address that is none": (
+        "fetch('/is-taken').then(() => { fetch('http://').catch(() => 0); location = '/next' })"
+    ),
+    "the page is left after a worker of it that reads": (
+        "new Worker(blob(\"fetch('SITE/is-taken')\", 'text/javascript'));"
+        " setTimeout(() => location = '/next', 500)"
+    ),
     "the page is left after a frame of it": (
         "const f = frame({src: '/next?reads'}); f.onload = () => { f.remove(); location = '/next' }"
     ),
@@ -284,6 +339,8 @@ QUIET: dict[str, str] = {
     ),
 }
 """Nothing is written that may not be."""
+
+LEFT_FOR = re.compile("/(next|ahead)")
 
 RARER = {
     "fetch, in the background",
@@ -328,6 +385,10 @@ class Books:
         site.page("/next", _next)
         site.page("/allowed", "taken")
         later = "fetchLater('/write', {method: 'POST', body: 'a'})"
+        ahead = (
+            "<link rel=prefetch href=/p><link rel=preload as=fetch crossorigin href=/is-taken?p>"
+        )
+        site.page("/ahead", f"<title>next</title>{ahead}<script>fetch('/is-taken')</script>")
         site.page("/later", f"<title>later</title><script>{later}</script>")
         busy = "fetch('/is-taken'); navigator.sendBeacon('/allowed', 'a'); fetch('/is-taken')"
         busy = f"onload = () => setTimeout(() => {{ {busy} }}, 300)"
@@ -393,6 +454,8 @@ async def do(
     gated = ruleset(
         {"id": "gated", "when": nothing_else, "must_hold_at_end": True}, origin=site.url
     )
+    await page.goto(url)
+    await page.evaluate("fetch('/is-taken').then(() => 0)")  # the browser has counted a call
     async with watching(browser, fined.plan("e")) as watch:
         await page.goto(url)
         await page.click("#b")
@@ -402,7 +465,7 @@ async def do(
                     await asyncio.sleep(0.02)
             await settle(watch, lambda: paid(fined, watch).reward)
         else:
-            await page.wait_for_url("**/next*")
+            await page.wait_for_url(LEFT_FOR)
             await watch.fence()
         await watch.source.before_seal(0, closing=True)
         return [paid(fined, watch).reward, paid(gated, watch).reward]

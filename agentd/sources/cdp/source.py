@@ -16,7 +16,7 @@ from agentd.sources.cdp.attach.attach import SessionSetup
 from agentd.sources.cdp.attach.script import PageScript, bundle
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.folds.page_trees import FrameAddress, PageTrees, unread
-from agentd.sources.cdp.network import first_calls, outliving
+from agentd.sources.cdp.network import first_calls, outliving, script_requests
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.state.protocol import HistogramsReply
@@ -133,6 +133,7 @@ class CdpSource:
         """Do nothing: the browser reports by itself."""
 
     async def _attach(self, live: _AttachmentRun, reader: asyncio.Task[None], sink: Sink) -> None:
+        live.ask_profile()
         live.count_requests()
         live.count_calls(fenced=True)
         beginning = asyncio.create_task(live.attachment.begin(BASELINE_S))
@@ -203,7 +204,7 @@ class _AttachmentRun:
             self.count_requests(outliving.OF_SCRIPTS)
             self.count_calls()
         if method in first_calls.LEAVES:
-            self.normaliser.network.first_calls.note_left()
+            self.normaliser.network.note_left()
         if method == "Page.javascriptDialogOpening":
             # The page stands still now: whoever waits for its answer is let go.
             for wait in self._waits.pop(session, ()):
@@ -247,20 +248,38 @@ class _AttachmentRun:
         for seen in self.normaliser.fenced(patient=timeout_s >= PATIENT_S):
             self._tell(seen)
 
+    def ask_profile(self) -> None:
+        """Learn which browser context is the browser's own."""
+
+        def on_reply(result: Params) -> None:
+            self.normaliser.browser.own_profile = result.get("defaultBrowserContextId", "")
+
+        if self._counts:
+            self._connection.send("Target.getBrowserContexts", {}, "", on_reply)
+
     def count_requests(self, *settled: str) -> list[Reply]:
         """Have the browser count its requests, where a rule hears of them. ``settled``: types of
         which all reports are in by then."""
         if not self._counts:
             return []
-        counts = self.normaliser.network.outliving
-        mark = counts.mark()
+        network, send = self.normaliser.network, self._connection.send
+        mark, scripts_mark = network.outliving.mark(), network.script_requests.mark()
+        kept: HistogramsReply = {}
 
-        def on_reply(result: Params) -> None:
-            counts.compare(cast(HistogramsReply, result), mark)
+        def on_kept(result: Params) -> None:
+            kept.update(cast(HistogramsReply, result))
+            network.outliving.compare(kept, mark)
             for seen in self.normaliser.settle_counts(*settled) if settled else ():
                 self._tell(seen)
 
-        return [self._connection.send(outliving.COMMAND, outliving.QUERY, "", on_reply)]
+        def on_looked_up(result: Params) -> None:
+            reply = cast(HistogramsReply, result)
+            self.normaliser.compare_script_requests(kept, reply, scripts_mark)
+
+        return [
+            send(outliving.COMMAND, outliving.QUERY, "", on_kept),
+            send(script_requests.COMMAND, script_requests.QUERY, "", on_looked_up),
+        ]
 
     def count_calls(self, *, fenced: bool = False) -> list[Reply]:
         """Have the browser count the pages that called `fetch` or XMLHttpRequest, where a rule

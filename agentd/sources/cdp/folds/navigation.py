@@ -203,7 +203,7 @@ def detach_frame(browser: BrowserState, frame: str) -> Iterator[CdpObservation]:
         browser.underway.pop(name, None)
         if known is not None:
             yield from _unheard(browser, known)
-            yield from leaving.report_left(known)
+            yield from leaving.report_left(browser, known)
             yield CdpObservation("frame.detached", {"tab": known.tab, "frame": name})
 
 
@@ -261,7 +261,7 @@ def _leave_document(
             yield from _instead(browser, session, frame["id"])
         return
     yield from _unheard(browser, known, frame.get("loaderId", ""))
-    yield from leaving.report_left(known)
+    yield from leaving.report_left(browser, known)
     # A frame in another process may be told of before the one that it stands in, so only a known
     # document takes the frames below with it.
     if not known.url:

@@ -110,6 +110,17 @@ class Normaliser:
         """Report, of these types of requests or of all, those that the browser counted and no page
         reported."""
         yield from filter(self._blindness.tells, self.network.outliving.settle(*kinds))
+        if not kinds:
+            yield from filter(self._blindness.tells, self.network.script_requests.settle())
+
+    def compare_script_requests(
+        self, kept: HistogramsReply, looked_up: HistogramsReply, mark: int
+    ) -> None:
+        """Compare the browser's counts of what scripts send, asked for at ``mark``."""
+        counts = self.network.script_requests
+        counts.compare(kept, looked_up, mark)
+        browser = self.browser
+        browser.counts_calls = counts.is_exact and browser.profiles == {browser.own_profile}
 
     def compare_first_calls(
         self, reply: HistogramsReply, *, fenced: bool

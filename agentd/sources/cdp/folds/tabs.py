@@ -70,6 +70,7 @@ def handle_crashed(
 def attached(browser: BrowserState, parent: str, info: TargetInfo) -> str:
     """A page target was attached to, from the session ``parent``; gives its tab."""
     pages, page = browser.pages, info["targetId"]
+    browser.profiles.add(info.get("browserContextId", ""))
     tab = pages.above.get(parent) or page
     if parent in pages.above:
         pages.above[parent] = tab

@@ -25,6 +25,7 @@ LEAVES = ("Page.frameNavigated", "Page.frameDetached", "Target.targetDestroyed")
 _TYPES = {675: "Fetch", 677: "XHR", 465: "XHR"}
 """Bucket → the type under which `Network` reports such requests: `fetch`, and an asynchronous and a
 synchronous `XMLHttpRequest`. The numbers are Chromium's for good (`WebFeature`)."""
+_WAITED = 465
 _OF_SERVICE_WORKERS = "Fetch"
 MAX_PAGES = 512
 
@@ -66,15 +67,23 @@ class FirstCalls:
         self._was_left = True
 
     def compare(
-        self, reply: HistogramsReply, pages: Collection[str], *, fenced: bool
+        self,
+        reply: HistogramsReply,
+        pages: Collection[str],
+        *,
+        fenced: bool,
+        each_counted: bool = False,
     ) -> Iterator[CdpObservation]:
         """Compare the browser's count; ``pages`` are there now. ``fenced``: whoever was left before
-        has been counted. A reply without a count starts anew."""
+        has been counted; ``each_counted``: the browser counts each call that no script waits for
+        (network/script_requests.py), so that only the others say more here. A reply without a count
+        starts anew."""
         counted = _read_counts(reply)
         before, self._counted = self._counted, counted
         if counted is None or before is None:
             return
-        called = sum(self._take_unreported(b, counted[b] - before[b]) for b in _TYPES)
+        unreported = {b: self._take_unreported(b, counted[b] - before[b]) for b in _TYPES}
+        called = unreported[_WAITED] if each_counted else sum(unreported.values())
         for call in [call for call in self._awaited if call[0] not in pages]:
             del self._awaited[call]
         was_left, self._was_left = self._was_left, self._was_left and not fenced

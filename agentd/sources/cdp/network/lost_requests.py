@@ -61,6 +61,9 @@ class LostRequests:
         an answer the server took it, however long the rest would have taken; without, nobody knows
         what came of it."""
         for number, request in self._table.items():
+            if "outer" in request.waits:  # a worker's, of which the page got no answer
+                yield from self._table.release(number, request, "outer")
+        for number, request in self._table.items():
             if not request.writes or request.ended:
                 continue
             if request.status is not None:

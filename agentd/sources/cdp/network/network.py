@@ -41,6 +41,7 @@ from agentd.sources.cdp.network.requests import (
     base_of,
     type_of,
 )
+from agentd.sources.cdp.network.script_requests import ScriptRequests, is_waited_for
 from agentd.sources.cdp.network.sockets import Sockets
 from agentd.sources.cdp.network.worker_answers import WorkerAnswers
 from agentd.sources.cdp.state.capture_plan import NOBODY, CapturePlan
@@ -77,6 +78,7 @@ class Network:
         self._live = live
         self.outliving = OutlivingRequests()
         self.first_calls = FirstCalls()
+        self.script_requests = ScriptRequests()
         self._service_workers: set[str] = set()  # those that are listened to
         self.messages = Messages(plan.kinds)
         self._answer_bodies = AnswerBodies(self.table)
@@ -117,7 +119,13 @@ class Network:
         """Report calls of pages that the browser counted and that reported no request. ``fenced``:
         every page has answered since."""
         self.note_served(browser)
-        yield from self.first_calls.compare(reply, browser.shown_pages(), fenced=fenced)
+        pages, each_counted = browser.shown_pages(), browser.counts_calls
+        yield from self.first_calls.compare(reply, pages, fenced=fenced, each_counted=each_counted)
+
+    def note_left(self) -> None:
+        """A document was left, in a tab or in a frame of one."""
+        self.first_calls.note_left()
+        self.script_requests.note_left()
 
     def note_served(self, browser: BrowserState) -> None:
         """What service workers call counts for the pages that they may serve."""
@@ -185,7 +193,8 @@ class Network:
         is_own_script = bool(session.via) and number == session.target
         frame = params.get("frameId") or session.root
         if self.first_calls.note(browser.page_of(frame), type_of(params)):
-            browser.mark_called(frame)
+            waited = self._plan.guards and is_waited_for(params)
+            browser.mark_called(frame, waited=waited)
         if params["request"]["url"].startswith(INNER_SCHEMES) or is_own_script:
             return  # a worker's own script is told by whoever asked for the worker
         request = self.table.get(number)
@@ -193,6 +202,7 @@ class Network:
             request = self._new_request(browser, session, params)
             writes = params["request"]["method"] not in READS
             self.outliving.note(request.kind, writes=writes)
+            self.script_requests.note(params)
             yield from self.table.add(number, request)
             self._stream_answer(number, request, params["request"])
         elif "redirectResponse" in params:

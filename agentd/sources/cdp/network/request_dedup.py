@@ -16,7 +16,8 @@ from agentd.sources.cdp.network.requests import Request
 
 def join(requests: dict[str, Request], number: str, request: Request) -> None:
     """Let a service worker's request wait for the page's that may be the same; ``request`` is the
-    one of them that came to be known just now. The two sessions' messages have no common order."""
+    one of them that came to be known just now. The two sessions' messages have no common order:
+    where the worker's came first, that it left has been reported, and the page's waits as well."""
     if request.hop or request.outer or request.inner:
         return
     by_worker = request.session.via == "service_worker"
@@ -27,6 +28,8 @@ def join(requests: dict[str, Request], number: str, request: Request) -> None:
         if _may_be_same(page, inner):
             page.inner, inner.outer = (number, other) if by_worker else (other, number)
             inner.waits.add("outer")
+            if not by_worker:
+                page.waits.add("twin")
             return
 
 
@@ -61,9 +64,9 @@ def is_pending(page: Request, inner: Request | None) -> bool:
 def stand_in(page: Request, inner: Request) -> None:
     """Let the worker's request take the page's place: its address, body, status and answer, where
     the page asked."""
-    place: dict[str, Any] = {
-        key: page.base[key] for key in ("tab", "frame", "request") if key in page.base
-    }
+    # That it left is reported already by its own number, where it was known before the page's.
+    keys = ("tab", "frame") if "twin" in page.waits else ("tab", "frame", "request")
+    place: dict[str, Any] = {key: page.base[key] for key in keys if key in page.base}
     inner.base = place | {key: value for key, value in inner.base.items() if key not in place}
     inner.kind, inner.outer, inner.page = page.kind, "", page
     # That it was sent is reported by the page's.
@@ -91,6 +94,8 @@ def take_hop(page: Request, inner: Request | None, answer: tuple[int, str]) -> b
     if inner is None or inner.wire.answers[:1] != [answer] or "body" in inner.waits:
         return False
     _want_the_body(page, inner)
+    if "twin" in page.waits:
+        page.later = [held for held in page.later if held.seen.kind != "request.sent"]
     page.body, page.mime, page.wants_body = inner.body, inner.mime, inner.wants_body
     page.waits.discard("body")
     return True

@@ -126,6 +126,8 @@ class RequestEnds:
 
     def _end(self, number: str, request: Request, end: CdpObservation) -> Iterator[CdpObservation]:
         request.ended = True
+        if "twin" in request.waits:
+            yield from request.release("twin")
         yield from self._messages.closed(number)
         yield from request.tell(Held(end, request.hop, [end.data], request.carries))
         if not request.waits:

@@ -48,7 +48,7 @@ class Claim:
 @dataclass(slots=True)
 class Request:
     """One request. ``waits``: what has to come before anything is told: body, headers, answer,
-    outer, inner, wire.
+    outer, inner, wire; twin: whether a worker's that was told of before is the same one.
 
     ``carries``: the present hop has the body (a 302 turns a POST into a GET without one);
     ``wants_body``: who reads the body that one of them had, ``wants_answer``: the answer's.
@@ -116,8 +116,9 @@ class Request:
             and self.heads.lacks(held.hop)
         ):
             self.waits.add("headers")
-        # That it left is known at once, unless a page's request may be the same one.
-        waits = "outer" in self.waits if held.seen.kind == "request.sent" else bool(self.waits)
+        # That it left is known at once, unless a page's and a worker's may be the same one.
+        is_sent = held.seen.kind == "request.sent"
+        waits = bool(self.waits & {"outer", "twin"}) if is_sent else bool(self.waits)
         if waits or self.later:
             self.later.append(held)
         else:

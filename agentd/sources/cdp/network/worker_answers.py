@@ -60,6 +60,7 @@ class WorkerAnswers:
             self._table.forget(inner_number)
         else:
             yield from self._table.release(inner_number, inner, "outer")
+        page.waits.discard("twin")
         yield from self._table.release(number, page, "inner")
 
     def disjoin(self, page: Request) -> Iterator[CdpObservation]:
@@ -68,6 +69,7 @@ class WorkerAnswers:
         number, page.inner = page.inner, ""
         if inner := self._table.get(number):
             yield from self._table.release(number, inner, "outer")
+        yield from page.release("twin")
 
     def _stand_in(
         self, number: str, page: Request, inner_number: str, inner: Request

@@ -31,6 +31,7 @@ class RequestData(TypedDict):
     method: str
     url: str
     urlFragment: NotRequired[str]
+    initialPriority: NotRequired[str]
     headers: NotRequired[Headers]
     hasPostData: NotRequired[bool]
     postData: NotRequired[str]
@@ -209,6 +210,7 @@ class TargetInfo(TypedDict):
     subtype: NotRequired[str]
     openerId: NotRequired[str]
     parentFrameId: NotRequired[str]
+    browserContextId: NotRequired[str]
 
 
 class AttachedToTarget(TypedDict):

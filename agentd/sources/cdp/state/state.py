@@ -37,7 +37,8 @@ class Frame:
     ``marks`` are what is known of that document: `parsed`, `loaded`, `idled` once told; `painted`:
     somebody could see and use it; `asked`: it asked to be left itself; `heard`: what its observer
     held back until it could speak is in; `called`: its scripts called `fetch` or XMLHttpRequest, or
-    may have; `listens`: it listens to being left.
+    may have; `waited`: one of them stood still for an answer, where a guard hears requests;
+    `listens`: it listens to being left.
     """
 
     tab: str
@@ -148,7 +149,10 @@ class BrowserState:
     ``live``: somebody asks the browser what the folds need; not so for a log. ``wanted``: the kinds
     to be told. ``underway``: frame → the navigation that it last began; ``loaders``: documents
     whose request is known, and whether somebody's gesture caused it; ``errors``: document → why it
-    could not be loaded; ``opening``: tab → the address for which it last opened another.
+    could not be loaded; ``opening``: tab → the address for which it last opened another;
+    ``profiles``: the browser contexts in which there were pages, ``own_profile``: the browser's
+    own, which is there without anybody's making it; ``counts_calls``: the browser counts each
+    `fetch` and asynchronous XMLHttpRequest of its pages.
     """
 
     secrets: Secrets = field(default_factory=Secrets)
@@ -164,6 +168,9 @@ class BrowserState:
     errors: dict[str, str] = field(default_factory=dict)
     opening: dict[str, str] = field(default_factory=dict)
     downloads: dict[str, Download] = field(default_factory=dict)
+    profiles: set[str] = field(default_factory=set)
+    own_profile: str = ""
+    counts_calls: bool = False
 
     def session_state(self, session: str) -> SessionState:
         """The session's state; a log without sessions (one page only) is taken as one unnamed
@@ -201,10 +208,11 @@ class BrowserState:
             seen.add(frame)
         return known.loader if known else frame
 
-    def mark_called(self, frame: str) -> None:
-        """The scripts of the frame's document called `fetch` or XMLHttpRequest."""
+    def mark_called(self, frame: str, *, waited: bool = False) -> None:
+        """The scripts of the frame's document called `fetch` or XMLHttpRequest; ``waited``: and
+        stood still until the answer came."""
         if frame in self.frames:
-            self.frames[frame].marks.add("called")
+            self.frames[frame].marks |= {"called", "waited"} if waited else {"called"}
 
     def shown_pages(self) -> set[str]:
         """All pages that are there, named as `page_of` does."""
