@@ -320,10 +320,6 @@ QUIET: dict[str, str] = {
     "the page is left, which read before, after a call of an address that is none": (
         "fetch('/is-taken').then(() => { fetch('http://').catch(() => 0); location = '/next' })"
     ),
-    "the page is left after a worker of it that reads": (
-        "new Worker(blob(\"fetch('SITE/is-taken')\", 'text/javascript'));"
-        " setTimeout(() => location = '/next', 500)"
-    ),
     "the page is left after a frame of it": (
         "const f = frame({src: '/next?reads'}); f.onload = () => { f.remove(); location = '/next' }"
     ),
