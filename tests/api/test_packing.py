@@ -241,4 +241,4 @@ def _downgrade(connection: Any) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parents[2] / "migrations"))
     config.attributes["connection"] = connection
-    command.downgrade(config, "0016")
+    command.downgrade(config, "0017")

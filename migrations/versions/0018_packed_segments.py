@@ -9,8 +9,8 @@ from alembic import op
 from common.frames import live_packer, unpack
 from detectors.model.codec import read_header, sha256, split_segments
 
-revision = "0017"
-down_revision = "0016"
+revision = "0018"
+down_revision = "0017"
 branch_labels = None
 depends_on = None
 
