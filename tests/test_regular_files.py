@@ -61,9 +61,12 @@ READ: dict[str, str] = {
     "api rm train preferences": "rm train {} --models {out} --name m",
     "api rm eval preferences": "rm eval {}",
     "api rm gate preferences": "rm gate m {} --models {out}",
+    "api task rubric file": "task rubric {}",
+    "api task rubric --confirm": "task rubric {task} --set origin=http://shop.test --by a --confirm {}",
     "api cascade eval file": "cascade eval {}",
     "api weights fit preferences": "weights fit {} --task {task}",
     "api weights fit --task": "weights fit {file} --task {}",
+    "api cascade calibrate file": "cascade calibrate {}",
     "api recording show recording": "recording show {}",
     "api recording verify recording": "recording verify {}",
     "api episode open --token-file": "episode open t --service http://127.0.0.1:9 --token-file {}",
@@ -114,7 +117,8 @@ FOLDERS = {
 }  # fmt: skip
 WRITTEN = {
     "api serve --port-file", "api serve --checkpoints", "api task new file", "api audit report --out",
-    "api task propose --out", "api episode recording --out", "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "agentd record --out", "api convert --out",
+    "api task propose --out", "api episode recording --out", "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "api cascade calibrate --out", "api task rubric --out",
+    "agentd record --out", "api convert --out",
 }  # fmt: skip
 """Written, and never read."""
 ELSEWHERE = {

@@ -40,6 +40,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     "Milestone": ("MilestoneShape",),
     "Verdict": ("VerdictShape",),
     "SiblingCredit": ("SiblingCreditShape",),
+    "StepShaping": ("ShapingShape",),
     "Reward": ("RewardShape", "CreditedShape"),
     "Advanced": ("AdvancedShape",),
     "Closing": ("ClosedShape",),

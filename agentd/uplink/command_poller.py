@@ -23,6 +23,7 @@ from agentd.uplink.uploader import Shipper
 WAIT_MS = 20_000
 SAYINGS = {
     "agent.answered": ("text",),
+    "agent.evidence_submitted": ("criterion", "events", "pictures"),
     "agent.tool_called": ("call", "tool", "arguments"),
     "agent.tool_returned": ("call", "ok", "result", "error"),
 }

@@ -195,6 +195,8 @@ def _recorded_lines(recorded: dict[str, Any]) -> Iterable[str]:
         f" {_number(verdict['score'])} for {verdict['cost']:g}, {source}, prompt"
         f" {str(record.get('prompt'))[:12]}, evidence {recorded['evidence']}{audit}"
     )
+    for pointer in record.get("submitted", ()):
+        yield f"      submitted as evidence {orjson.dumps(pointer).decode()[:200]}"
     for vote in record.get("votes", ()):
         yield f"      vote {orjson.dumps(vote).decode()[:200]}"
 

@@ -163,6 +163,14 @@ class Asker:
         )
 
 
+def make_spared_row(asked: PendingItem, tier: str, through: int) -> VerdictRow:
+    """What is kept of a step that nobody is asked about, since its episode failed."""
+    why = "the episode failed, so nobody was asked about its steps (goal_first)"
+    return VerdictRow(
+        asked.episode, asked.step, asked.item, event_of(abstained(tier, why), through)
+    )
+
+
 async def _asking(
     stage: Stage, question: Question, tier: str, budgets: Mapping[Key, Budget]
 ) -> Asking:

@@ -21,6 +21,7 @@ from api.log.arrivals import arriving
 from api.log.tables import arrivals
 from api.rewards.ledger import ASIDE, DECIDE, TOTAL
 from api.rewards.ledger_rows import reward_rows
+from api.verdicts.escalations import GOAL, RELEASE
 from api.verdicts.opinions import Asking, answered
 from api.verdicts.recorded import DECIDED, GIVEN, words_of
 from api.verdicts.tables import escalations, verdicts
@@ -136,6 +137,8 @@ class Verdicts:
         chain = _Chain(conn, said.episode, said.step)
         if said.data is not None:
             chain.add(GIVEN, {"item": said.item, "audit": row.audit, **said.data})
+        if said.last and said.item == GOAL and not row.audit:
+            self._tell_goal(conn, chain, conclude)
         reward = self._decide(conn, chain, conclude) if said.last and not row.audit else None
         chain.write()
         return reward
@@ -145,9 +148,7 @@ class Verdicts:
         names = {"episode": episode, "step": step}
         if conn.execute(_WAITING, names).scalar_one():
             return None
-        rows = [(row.kind, row.body) for row in conn.execute(_OF_STEP, names)]
-        rows += [(row["kind"], row["body"]) for row in chain.rows]
-        given = [orjson.loads(bytes(body)) for kind, body in rows if kind == GIVEN]
+        given = _read_given(conn, chain)
         reward = conclude(words_of(given))
         (stored,) = reward_rows([reward])
         data: dict[str, object] = {"verdicts": [one["seq"] for one in given if not one["audit"]]}
@@ -161,6 +162,21 @@ class Verdicts:
             conn.execute(_SUCCESS, {"of_episode": episode, "new_success": reward.success})
         conn.execute(self._arrive, {"episode": episode, "first": ASIDE, "last": step, "earned": 1})
         return reward
+
+    def _tell_goal(self, conn: Connection, chain: _Chain, conclude: Conclude) -> None:
+        """Say whether the episode succeeded, though its last step may wait for other answers, and
+        let go of the steps that wait for that."""
+        success = conclude(words_of(_read_given(conn, chain))).success
+        conn.execute(_SUCCESS, {"of_episode": chain.episode, "new_success": success})
+        conn.execute(RELEASE, {"of_episode": chain.episode})
+
+
+def _read_given(conn: Connection, chain: _Chain) -> list[dict[str, Any]]:
+    """The words on a step, those that this transaction adds among them."""
+    names = {"episode": chain.episode, "step": chain.step}
+    rows = [(row.kind, row.body) for row in conn.execute(_OF_STEP, names)]
+    rows += [(row["kind"], row["body"]) for row in chain.rows]
+    return [orjson.loads(bytes(body)) for kind, body in rows if kind == GIVEN]
 
 
 class _Chain:

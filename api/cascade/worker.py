@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from api.cascade.asking import Asker, Later, event_of, pause_s
+from api.cascade.asking import Asker, Later, event_of, make_spared_row, pause_s
 from api.cascade.evidence import EpisodeEvidence, Readings
 from api.cascade.stages import Stages
 from api.cascade.store import VerdictRow, Verdicts
@@ -29,8 +29,8 @@ from api.verdicts.escalations import Escalations, Item, PendingItem
 from api.verdicts.opinions import Opinions
 from api.verdicts.recorded import words_of
 from common.trace_context import PASSED_ON
-from detectors.engine.resolution import CAUSE, decide, next_tier
-from detectors.model.types import Reward, Verdict
+from detectors.engine.resolution import CAUSE, decide, needs_goal, next_tier
+from detectors.model.types import Ask, Reward, Verdict
 
 LOOK_S = 5.0
 """How often the queue is looked at unasked."""
@@ -195,11 +195,9 @@ class Worker:
         words = words_of(given, audit=asked.audit)
         reward = seen.rewards[asked.step]
         while ask is not None and (tier := next_tier(rules, reward, ask, words)) is not None:
-            said = await self._asker.say(
-                asked, ask, seen, tier, asked.waited_s + time.monotonic() - began
-            )
-            if isinstance(said, Later):
-                await self._stores.escalations.later(asked, said.after_s)
+            waited_s = asked.waited_s + time.monotonic() - began
+            said = await self._say(asked, ask, seen, tier, waited_s)
+            if said is None:
                 return
             data = {
                 "kind": "verdict.given",
@@ -216,6 +214,24 @@ class Worker:
         await self._keep(
             VerdictRow(asked.episode, asked.step, asked.item, None), seen, self._runner
         )
+
+    async def _say(
+        self, asked: PendingItem, ask: Ask, seen: EpisodeEvidence, tier: str, waited_s: float
+    ) -> VerdictRow | None:
+        """What the tier says; None where the item was put off."""
+        escalations = self._stores.escalations
+        if needs_goal(seen.rules, ask, tier):
+            goal = await escalations.goal_of(asked.episode)
+            if not goal.known:
+                await escalations.wait_for_goal(asked)
+                return None
+            if goal.success is False:
+                return make_spared_row(asked, tier, seen.rewards[asked.step].through)
+        said = await self._asker.say(asked, ask, seen, tier, waited_s)
+        if isinstance(said, Later):
+            await escalations.later(asked, said.after_s)
+            return None
+        return said
 
     async def say(self, asked: PendingItem, verdict: Verdict) -> bool:
         """A person's final word on an item that waits, whoever has it; False where it waits no

@@ -38,6 +38,11 @@ app.command(
     name="attack",
     help="Attack a task with adversaries made of a recording that solves it.",
 )
+app.command(
+    "api.cli.task_rubric:run",
+    name="rubric",
+    help="Draft criteria for a judge from a task's instruction, or confirm a draft.",
+)
 for _name, (_target, _about) in added_commands().items():
     if _name.startswith("task "):
         app.command(_target, name=_name.partition(" ")[2], help=_about)

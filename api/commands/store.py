@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.commands.tables import commands
-from api.core.errors import EpisodeClosedError, KeyReusedError, WrongStepError
+from api.core.errors import EpisodeClosedError, InvalidError, KeyReusedError, WrongStepError
 from api.core.notify import Notifier, commands_of
 from api.db.database import Database
 from api.episodes.rows import EpisodeRow
@@ -54,6 +54,9 @@ _OF_STEP = select(commands).where(
     commands.c.episode == bindparam("episode"),
     commands.c.kind == bindparam("kind"),
     commands.c.step == bindparam("step"),
+)
+_COUNT = select(func.count()).where(
+    commands.c.episode == bindparam("episode"), commands.c.kind == bindparam("kind")
 )
 _STEP = select(steps).where(
     steps.c.episode == bindparam("episode"), steps.c.step == bindparam("step")
@@ -156,14 +159,23 @@ class Commands:
         return found
 
     async def say(
-        self, episode: str, kind: str, data: dict[str, object], intent: str | None
+        self,
+        episode: str,
+        kind: str,
+        data: dict[str, object],
+        intent: str | None,
+        *,
+        most: int | None = None,
     ) -> Queued:
-        """Queue an answer or a tool call. Raises `EpisodeClosedError`."""
+        """Queue an answer, a tool call or evidence. ``most``: how many of the kind an episode may
+        have. Raises `EpisodeClosedError`, `InvalidError`."""
         async with self._database.write() as conn:
             row = await locked(conn, episode)
             found = await _same_intent(conn, episode, intent, kind, data)
             if found is None:
                 _refuse_closing(row)
+                if most is not None:
+                    await _refuse_more(conn, episode, kind, most)
                 found = await _insert(conn, episode, kind, data, None, intent)
         self._notifier.tell(commands_of(episode))
         return found
@@ -186,6 +198,12 @@ def _refuse_closing(row: EpisodeRow) -> None:
         raise EpisodeClosedError(
             f"episode: {row.id} is {row.status}, wanted an open one", through=row.through
         )
+
+
+async def _refuse_more(conn: AsyncConnection, episode: str, kind: str, most: int) -> None:
+    count = (await conn.execute(_COUNT, {"episode": episode, "kind": kind})).scalar_one()
+    if count >= most:
+        raise InvalidError(f"{kind}: the episode has {count}, expected at most {most}")
 
 
 async def _last_begun(conn: AsyncConnection, row: EpisodeRow) -> int:

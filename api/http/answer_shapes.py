@@ -310,6 +310,39 @@ class CreditedShape(RewardShape):
     """What the view `siblings` estimated the credit from; of other views null."""
 
 
+class DroppedCriterionShape(AnswerShape):
+    """A proposed criterion that is not in the draft's rubric."""
+
+    id: str
+    text: str
+    why: str
+
+
+class RubricDraftShape(AnswerShape):
+    """A rubric that was drafted from an instruction, and that nobody has confirmed."""
+
+    schema_: Annotated[Literal["rubric-draft/1"], Field(alias="schema")]
+    status: Literal["draft"]
+    digest: str
+    by: str
+    """The model that proposed it, and the version of what it was asked."""
+    instruction: str
+    rubric: dict[str, list[dict[str, object]]]
+    """`goal` and `step`, as `escalation.rubric` of a task has them."""
+    uncontrollable: list[str]
+    """What no agent can help: no criteria, but causes to mask."""
+    dropped: list[DroppedCriterionShape]
+
+
+class PreferencesShape(AnswerShape):
+    """What a reward model can be trained on."""
+
+    episodes: int
+    """How many closed episodes were looked at."""
+    lines: list[dict[str, object]]
+    """Lines of pref/1, whose JSON Schema `milestoned rm schema` prints."""
+
+
 class AdvancedShape(NotedShape):
     """The step that began, and the reward of the step before it."""
 
@@ -369,6 +402,22 @@ class VerdictsShape(AnswerShape):
     waiting: list[dict[str, object]]
 
 
+class ShapingShape(AnswerShape):
+    """What a tier's scores add to a step as a potential, γ·Φ(s') - Φ(s); of an episode its
+    discounted sum is 0."""
+
+    value: float | None
+    """To be added to the step's reward; null where one of the potentials is not known."""
+    potential: float | None
+    """Φ before the step: 0 before the first one."""
+    next_potential: float | None
+    """Φ after the step: 0 after the last one of a closed episode."""
+    by: str | None
+    """The model, with its digest, that scored the step."""
+    reason: str | None
+    """Why the value is not known."""
+
+
 class TransitionShape(AnswerShape):
     """One step as a learner wants it: (o, a, r, o')."""
 
@@ -383,6 +432,8 @@ class TransitionShape(AnswerShape):
     """The reward's number, or what the view `credit_to` credits to the step."""
     siblings: SiblingCreditShape | None = None
     """What the view `siblings` estimated the credit from; of other views null."""
+    shaping: ShapingShape | None = None
+    """What `shape_by` adds to the step; null without it."""
     first: int
     """The number of the step's first event."""
     last: int

@@ -31,8 +31,10 @@ from api.log.reader import Follower
 from api.log.segments import StoredSegments
 from api.rewards.credits import Credits
 from api.rewards.ledger import Ledger
+from api.rewards.potentials import ShapingTier, scores_of, shape_steps, shaping_scale
 from api.rewards.trajectory import transitions
 from api.scoring.cause_masks import CauseMasks
+from api.tasks.store import Tasks
 from api.timeline.pictures import MEDIA_TYPES, load_picture
 from api.verdicts.escalations import Escalations
 from api.verdicts.recording_verdicts import frame_of
@@ -70,11 +72,21 @@ class TrajectoryParts:
     follower: Follower
     credits: Credits
     masks: CauseMasks
+    verdicts: Verdicts
+    tasks: Tasks
 
 
 async def _trajectory_parts(request: Request) -> TrajectoryParts:
     parts = parts_of(request)
-    return TrajectoryParts(parts.episodes, parts.ledger, parts.follower, parts.credits, parts.masks)
+    return TrajectoryParts(
+        episodes=parts.episodes,
+        ledger=parts.ledger,
+        follower=parts.follower,
+        credits=parts.credits,
+        masks=parts.masks,
+        verdicts=parts.verdicts,
+        tasks=parts.tasks,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +186,12 @@ async def trajectory(
             )
         ),
     ] = "as_paid",
+    shape_by: Annotated[
+        ShapingTier, Query(description="Whose scores of steps shape the rewards, as a potential.")
+    ] = "none",
+    gamma: Annotated[
+        float, Query(ge=0.0, le=1.0, description="The discount γ of the trainer, for `shape_by`.")
+    ] = 1.0,
     mask_causes: Annotated[str, Query(description=MASKED)] = "",
     drop_causes: Annotated[
         str, Query(description="The same, and such steps are left out as a whole.")
@@ -185,6 +203,9 @@ async def trajectory(
     in motion, `credit_to=spread` shares each positive reward with the steps that led to it, once
     the episode is closed; the sealed reward stands beside it as it was paid. `credit_to=siblings`
     credits a step with what it changed of the expected return, estimated from other episodes.
+
+    `shape_by=model` gives each step `shaping`, γ·Φ(s') - Φ(s) of the model's recorded scores, which
+    changes no best policy; the trainer adds it to the reward or to the credit.
 
     `mask_causes=site_refused,captcha` makes null what failed for these causes
     (`GET /v1/episodes/{episode}/blame`), unless a penalty was observed.
@@ -200,6 +221,17 @@ async def trajectory(
     view = await parts.credits.by_step(row, rewards, credit_to)
     reward_by_step = {reward["step"]: reward for reward in rewards}
     steps = await asyncio.to_thread(transitions, events, reward_by_step, view.credit, view.siblings)
+    if shape_by != "none":
+        verdicts = await parts.verdicts.read_log(row.id)
+        shaping = shape_steps(
+            [step["step"] for step in steps],
+            scores_of(verdicts, shape_by),
+            gamma,
+            shaping_scale(await parts.tasks.ruleset(row.task_number)),
+            is_closed=row.status == "closed",
+        )
+        for step in steps:
+            step["shaping"] = shaping[step["step"]]
     kept = [step for step in steps if step["step"] not in left_out]
     return answer({"episode": row.id, "steps": kept})
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from api.blame.masking import MASK_CAUSES, MaskCause
+from api.cascade.submitted import MAX_EVENTS, MAX_PICTURES
 from api.core.frames import MAX_NUMBER
 from api.http.support import Body
 from detectors.engine.attribution import Credit
@@ -75,6 +76,22 @@ class Answer(Body):
     """The agent's final answer."""
 
     text: Text
+    wait_ms: Wait = 10_000
+
+
+class SubmitEvidence(Body):
+    """What shows that a criterion of the task's rubric is met: events by their numbers, pictures by
+    the sha256 of a `screen.captured`."""
+
+    criterion: Annotated[str, Field(min_length=1, max_length=64)]
+    events: Annotated[
+        list[Annotated[int, Field(ge=1, le=MAX_NUMBER)]],
+        Field(default_factory=list, max_length=MAX_EVENTS),
+    ]
+    pictures: Annotated[
+        list[Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]],
+        Field(default_factory=list, max_length=MAX_PICTURES),
+    ]
     wait_ms: Wait = 10_000
 
 

@@ -10,18 +10,31 @@ import orjson
 from fastapi import APIRouter, Depends, Request, Response
 
 from api.auth.store import Principal
+from api.cascade.submitted import MAX_OF_EPISODE, check_pointers
 from api.commands.command_queue import Channel
 from api.commands.store import Commands, Queued
 from api.core.notify import Deadline
+from api.episodes.store import Episodes
 from api.http.answer_shapes import AdvancedShape, NotedShape
 from api.http.authorization import requires
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.once import Idempotency, IdempotencyPart
 from api.http.parameters import EpisodeId, Step
-from api.http.shapes import AdvanceStep, Answer, BeginStep, CallTool, EndStep, ReturnTool
+from api.http.shapes import (
+    AdvanceStep,
+    Answer,
+    BeginStep,
+    CallTool,
+    EndStep,
+    ReturnTool,
+    SubmitEvidence,
+)
 from api.http.support import JSON, TRAINER, answer, parts_of
+from api.log.reader import Follower
 from api.rewards.rewards import RewardReader
+from api.stages.judge.facts import SUBMITTED
+from api.tasks.store import Tasks
 
 router = APIRouter(tags=["steps"], route_class=JsonRoute)
 _BEGIN, _END, _ADVANCE = BeginStep(), EndStep(), AdvanceStep()
@@ -45,11 +58,21 @@ class CommandParts:
     commands: Commands
     channel: Channel
     rewards: RewardReader
+    episodes: Episodes
+    follower: Follower
+    tasks: Tasks
 
 
 async def _command_parts(request: Request) -> CommandParts:
     parts = parts_of(request)
-    return CommandParts(parts.commands, parts.channel, parts.rewards)
+    return CommandParts(
+        commands=parts.commands,
+        channel=parts.channel,
+        rewards=parts.rewards,
+        episodes=parts.episodes,
+        follower=parts.follower,
+        tasks=parts.tasks,
+    )
 
 
 UsedParts = Annotated[CommandParts, Depends(_command_parts)]
@@ -181,6 +204,39 @@ async def answers(
 ) -> Response:
     """Have the daemon note the agent's final answer in the step that runs."""
     return await _report(who, parts, idempotency, episode, "agent.answered", command)
+
+
+@router.post(
+    "/v1/episodes/{episode}/evidence",
+    summary="The agent points to evidence",
+    response_model=NotedShape,
+    responses=_RESPONSES,
+)
+async def evidence(
+    who: Trainer,
+    episode: EpisodeId,
+    parts: UsedParts,
+    idempotency: IdempotencyPart,
+    command: SubmitEvidence,
+) -> Response:
+    """Point to events and pictures that show a criterion of the rubric to be met. They must be in
+    the log; a judge sees them as a claim, which proves nothing without the events themselves."""
+    row = await parts.episodes.get(episode)
+    await check_pointers(
+        parts.follower,
+        episode,
+        row.through,
+        await parts.tasks.ruleset(row.task_number),
+        command.criterion,
+        command.events,
+        command.pictures,
+    )
+    data = command.model_dump(exclude={"wait_ms"})
+
+    async def queue(episode: str, intent: str | None) -> Queued:
+        return await parts.commands.say(episode, SUBMITTED, data, intent, most=MAX_OF_EPISODE)
+
+    return await _run_command(who, parts.channel, idempotency, episode, command.wait_ms, queue)
 
 
 @router.post(

@@ -15,6 +15,7 @@ from api.episodes.reached import reached_key
 from api.ingest.placeholder_engine import Stranger
 from api.rewards.ledger_rows import milestone_rows, reward_rows, stored_rewards
 from detectors.engine.engine import Engine, EngineResult
+from detectors.engine.resolution import waits_for_goal
 from detectors.model.types import Alarm, Event, Segment
 
 STATE_EVERY = 2_000
@@ -33,6 +34,7 @@ Write = Literal[
     "arrival",
     "ask",
     "no state",
+    "release",
     "close",
     "close command",
     "sum",
@@ -113,6 +115,8 @@ def _rows(
         rows["close"] = [{**whose, "new_closed_at": now, "new_reached": reached}]
         rows["close command"] = [{**whose, "at_seq": segment.last}]
         rows["closing"] = [{"episode": episode, "queued_at": now}]
+        if rules is not None and waits_for_goal(rules):
+            rows["release"] = [whose]
     if escalates:
         rows["sum"] = [whose]
     return rows

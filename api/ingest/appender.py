@@ -49,7 +49,7 @@ from api.log.upserts import Changes, Rows
 from api.log.writer import GroupWriter, OutrunError
 from api.rewards.ledger import ESCALATING, TOTAL, Ledger
 from api.rewards.tables import milestones, rewards
-from api.verdicts.escalations import queueing
+from api.verdicts.escalations import RELEASE, queueing
 from detectors.engine.engine import Engine
 from detectors.model.codec import sha256
 from detectors.model.types import Segment
@@ -101,6 +101,7 @@ STATEMENTS: Mapping[Write, Executable] = {
         )
         .values(seq=bindparam("at_seq"))
     ),
+    "release": RELEASE,
     "sum": TOTAL,
 }
 

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, delete, insert, select
 from api.db.database import Database, now
 from api.episodes.tables import episodes
 from api.labelling.tables import preferences
-from api.verdicts.recorded import GIVEN
+from api.verdicts.recorded import DECIDED
 from api.verdicts.tables import escalations, verdicts
 
 PAIR = ("first", "second", "tie", "unsure")
@@ -21,6 +21,8 @@ LOOKED_AT = 400
 """The newest words, episodes and verdicts that are looked at for what comes next."""
 
 MAX_PAIRS = 100_000
+UNSCORED = "unscored"
+AUDITED = "an audit drew it by lot"
 
 _tenant: Any = bindparam("tenant")
 _p, _e, _v = preferences.c, episodes.c, verdicts.c
@@ -38,10 +40,10 @@ _WAITING = (
     .order_by(escalations.c.queued_at)
     .limit(LOOKED_AT)
 )
-_GIVEN = (
+_SAID = (
     select(verdicts.c.body, _e.task)
     .join(episodes, _e.id == _v.episode)
-    .where(_e.tenant == _tenant, _v.kind == GIVEN)
+    .where(_e.tenant == _tenant)
     .order_by(_e.opened_at.desc(), _v.episode, _v.seq)
     .limit(LOOKED_AT)
 )
@@ -83,6 +85,23 @@ class Word(NamedTuple):
     item: str
     choice: str
     final: bool = False
+
+
+class _Said(NamedTuple):
+    """What tiers said of one item; ``audit``: by lot, without effect."""
+
+    scores: list[float | None]
+    audit: bool
+
+    def find_reason(self, *, is_open: bool) -> str | None:
+        """Why a person is asked about the item; None: nobody is. ``is_open``: its step has no
+        value, since no tier was sure enough."""
+        known = [score for score in self.scores if score is not None]
+        if not known or (is_open and not self.audit):
+            return "nobody was sure"
+        if min(known) < 0.5 <= max(known):
+            return "model and judge say the contrary"
+        return AUDITED if self.audit else None
 
 
 class Preferences:
@@ -146,23 +165,25 @@ class Preferences:
     async def unsettled(
         self, tenant: str, task: str | None = None
     ) -> list[tuple[str, int, str, str, str]]:
-        """(episode, step, item, task, why) where no tier was sure, or two said the contrary."""
+        """(episode, step, item, task, why) where no tier was sure enough, or two said the
+        contrary; then those of which an audit asked, so that labels are also of what was sure."""
         rows = await self._database.all(
-            _GIVEN if task is None else _GIVEN.where(_e.task == task), {"tenant": tenant}
+            _SAID if task is None else _SAID.where(_e.task == task), {"tenant": tenant}
         )
-        scores: dict[tuple[str, int, str, str], list[float | None]] = {}
+        items: dict[tuple[str, int, str, str], _Said] = {}
+        open_steps: set[tuple[str, int]] = set()
         for row in rows:
-            said = orjson.loads(bytes(row.body))
-            at = (said["episode"], said["step"], said["item"], row.task)
-            scores.setdefault(at, []).append(said["verdict"]["score"])
-        found = []
-        for at, given in scores.items():
-            known = [score for score in given if score is not None]
-            if not known:
-                found.append((*at, "nobody was sure"))
-            elif min(known) < 0.5 <= max(known):
-                found.append((*at, "model and judge say the contrary"))
-        return found
+            event = orjson.loads(bytes(row.body))
+            if event["kind"] == DECIDED:
+                if event["status"] == UNSCORED:
+                    open_steps.add((event["episode"], event["step"]))
+                continue
+            at = (event["episode"], event["step"], event["item"], row.task)
+            said = items.setdefault(at, _Said([], event["audit"]))
+            said.scores.append(event["verdict"]["score"])
+        reasons = {at: said.find_reason(is_open=at[:2] in open_steps) for at, said in items.items()}
+        found = [(*at, why) for at, why in reasons.items() if why is not None]
+        return sorted(found, key=lambda one: one[-1] == AUDITED)
 
 
 def removed_with(episode: str) -> Any:

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import structlog
 
-from api.cascade.asking import Asker, Later, event_of
+from api.cascade.asking import Asker, Later, event_of, make_spared_row
 from api.cascade.evidence import EpisodeEvidence
 from api.cascade.stages import Stages
 from api.core.errors import ProblemError
@@ -31,11 +31,11 @@ from api.replay.recordings import RecordingError, read_frames
 from api.rescoring.offline_questions import Run, forget, opened
 from api.rescoring.work import Material, said_of
 from api.rewards.scored_episode import ruleset_of
-from api.verdicts.escalations import PendingItem
+from api.verdicts.escalations import GOAL, PendingItem
 from api.verdicts.recorded import DECIDED, GIVEN, words_of
 from api.verdicts.words import abstained
 from detectors.engine.engine import Engine
-from detectors.engine.resolution import next_tier, waits
+from detectors.engine.resolution import decide, needs_goal, next_tier, waits, waits_for_goal
 from detectors.model.types import Ask
 from detectors.task.task_json import TaskError, task_to_json
 
@@ -135,16 +135,45 @@ class Again:
             return material  # whoever scores it says why it can't be
         asked = PendingItem("", 0, "", False, 0, 0.0, material.tenant, seen.rules.task.id, 0)
         asked = asked._replace(episode=seen.engine.state.episode)
-        told = await asyncio.gather(
-            *(self._step(asked._replace(step=step), seen, said) for step in sorted(seen.asks))
-        )
-        words = [one for of_step in told for one in of_step]
+        words = await self._steps(asked, seen, said)
         return material._replace(anew=[{**one, "seq": seq} for seq, one in enumerate(words, 1)])
 
-    async def _step(
+    async def _steps(
         self, asked: PendingItem, seen: EpisodeEvidence, said: Sequence[Mapping[str, object]]
     ) -> Words:
-        """A step's words and that it is decided by them; nothing where only an audit asks."""
+        """The words on all steps, in their order; where the task says so, the goal's were said
+        first."""
+        steps = sorted(seen.asks)
+        first: list[int] = []
+        failed = False
+        told: dict[int, Words] = {}
+        if waits_for_goal(seen.rules):
+            first = [
+                step
+                for step in steps
+                if any(ask.item == GOAL and not ask.audit for ask in seen.asks[step])
+            ]
+        for step in first:
+            told[step] = await self._step(asked._replace(step=step), seen, said)
+        if waits_for_goal(seen.rules):
+            failed = _failed(seen, told)
+        others = [step for step in steps if step not in told]
+        found = await asyncio.gather(
+            *(self._step(asked._replace(step=step), seen, said, failed=failed) for step in others)
+        )
+        told |= dict(zip(others, found, strict=True))
+        return [one for step in steps for one in told[step]]
+
+    async def _step(
+        self,
+        asked: PendingItem,
+        seen: EpisodeEvidence,
+        said: Sequence[Mapping[str, object]],
+        *,
+        failed: bool = False,
+    ) -> Words:
+        """A step's words and that it is decided by them; nothing where only an audit asks.
+        ``failed``: the episode did, so that its judge is spared."""
         asks = [ask for ask in seen.asks[asked.step] if not ask.audit]
         if not waits(asks):
             return []
@@ -152,14 +181,23 @@ class Again:
             _as_new_event(one) for one in said if one["step"] == asked.step and _by_person(one)
         ]
         told = await asyncio.gather(
-            *(self._item(asked._replace(item=ask.item), ask, seen, people) for ask in asks)
+            *(
+                self._item(asked._replace(item=ask.item), ask, seen, people, failed=failed)
+                for ask in asks
+            )
         )
         named = {"episode": asked.episode, "step": asked.step}
         words = [*people, *(one for of_item in told for one in of_item)]
         return [one | named for one in [*words, {"kind": DECIDED}]]
 
     async def _item(
-        self, asked: PendingItem, ask: Ask, seen: EpisodeEvidence, people: Words
+        self,
+        asked: PendingItem,
+        ask: Ask,
+        seen: EpisodeEvidence,
+        people: Words,
+        *,
+        failed: bool = False,
     ) -> Words:
         """What the tiers say on one item, one after the other, as far as they have to."""
         given: Words = []
@@ -168,6 +206,10 @@ class Again:
             while (
                 tier := next_tier(seen.rules, reward, ask, words_of([*people, *given]))
             ) is not None:
+                if failed and needs_goal(seen.rules, ask, tier):
+                    spare = make_spared_row(asked, tier, reward.through).data or {}
+                    given.append({"kind": GIVEN, "item": ask.item, "audit": False, **spare})
+                    continue
                 data = await self._say(asked, ask, seen, tier, time.monotonic() - began)
                 if isinstance(data, Later):
                     await asyncio.sleep(data.after_s)
@@ -195,6 +237,20 @@ class Again:
         self._asker.holding.pop(asked.key, None)
         assert said.data is not None, "a tier that is asked says something"
         return said.data
+
+
+def _asks_about_goal(asks: Sequence[Ask]) -> bool:
+    return any(ask.item == GOAL and not ask.audit for ask in asks)
+
+
+def _failed(seen: EpisodeEvidence, told: Mapping[int, Words]) -> bool:
+    """Whether an episode failed, by its rules and by the words on its last step."""
+    last = max(seen.rewards, default=None)
+    if last is None or not seen.rewards[last].done:
+        return False
+    words = words_of([one for one in told.get(last, ()) if one["kind"] == GIVEN])
+    final = decide(seen.rules, seen.rewards[last], seen.asks.get(last, []), words)
+    return final.success is False
 
 
 def _read(material: Material) -> tuple[EpisodeEvidence, Words]:

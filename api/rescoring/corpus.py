@@ -112,12 +112,17 @@ class Corpus:
         if page:
             yield await self.whole(page)
 
-    async def whole(self, rows: Sequence[EpisodeRow]) -> list[StoredEpisode]:
-        """Everything that is kept of these episodes, in their order."""
+    async def whole(
+        self, rows: Sequence[EpisodeRow], *, with_log: bool = True
+    ) -> list[StoredEpisode]:
+        """Everything that is kept of these episodes, in their order; ``with_log`` False: but for
+        their events."""
         if not rows:
             return []
         ids = {"ids": [row.id for row in rows]}
-        frames = await self._bodies(_FRAMES, ids, "frame")
+        frames: Mapping[str, list[bytes]] = defaultdict(list)
+        if with_log:
+            frames = await self._bodies(_FRAMES, ids, "frame")
         sealed = await self._bodies(_REWARDS, ids, "body")
         reached = await self._bodies(_MILESTONES, ids, "body")
         said = await self._bodies(_VERDICTS, ids, "body")

@@ -17,7 +17,7 @@ _FIELDS: Mapping[str, str] = {
     "alarm": "source part reason",
     "events": "source count",
     "step": "step action reason",
-    "agent": "text tool ok",
+    "agent": "text tool ok criterion events",
     "tab": "url",
     "page": "url title same_document error x y",
     "frame": "frame",

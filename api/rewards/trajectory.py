@@ -11,6 +11,7 @@ from typing import NotRequired, TypedDict
 
 from api.rewards.observation import ObservationJson
 from api.rewards.observed_state import ObservedState
+from api.rewards.potentials import ShapingJson
 from api.rewards.siblings import SiblingCreditJson
 from detectors.model.rewards import RewardJson
 from detectors.model.types import Event
@@ -29,6 +30,7 @@ class TransitionJson(TypedDict):
     done: bool
     credit: NotRequired[float | None]
     siblings: NotRequired[SiblingCreditJson]
+    shaping: NotRequired[ShapingJson]
 
 
 def transitions(

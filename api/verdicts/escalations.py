@@ -30,8 +30,35 @@ _MINE = (
     .where(_e.runner == bindparam("by"))
 )
 
+RELEASE = (
+    update(escalations)
+    .where(_e.episode == bindparam("of_episode"), _e.runner.is_(None))
+    .values(due=0.0)
+)
+"""What waits for an episode's goal comes due."""
+GOAL = "goal"
+LOOK_FOR_GOAL_S = 60.0
+"""How often a step that waits for its goal is looked at unasked, in case nobody released it."""
+
 Item = tuple[str, int, str]
 """What names a row: episode, step, item."""
+
+
+_GOAL_STATE = select(
+    episodes.c.status,
+    episodes.c.success,
+    select(_e.item)
+    .where(_e.episode == episodes.c.id, _e.item == GOAL, _e.audit.is_(False))
+    .exists()
+    .label("waits"),
+).where(episodes.c.id == bindparam("of_episode"))
+
+
+class GoalState(NamedTuple):
+    """Whether an episode's goal is decided, and how; ``success`` None: nobody knows."""
+
+    known: bool
+    success: bool | None
 
 
 class PendingItem(NamedTuple):
@@ -131,6 +158,26 @@ class Escalations:
             "by": self._runner,
         }
         put_off = _MINE.values(runner=None, due=self._now + after_s, attempts=_e.attempts + 1)
+        await self._together.do(lambda conn: conn.execute(put_off, names).rowcount)
+
+    async def goal_of(self, episode: str) -> GoalState:
+        """Return what is known of an episode's goal."""
+        row = await self._database.first(_GOAL_STATE, {"of_episode": episode})
+        if row is None:
+            return GoalState(known=False, success=None)
+        return GoalState(known=row.status == "closed" and not row.waits, success=row.success)
+
+    async def wait_for_goal(self, asked: PendingItem) -> None:
+        """Put a step off until its episode's goal is decided; the wait counts for no patience."""
+        names = {
+            "of_episode": asked.episode,
+            "of_step": asked.step,
+            "of_item": asked.item,
+            "by": self._runner,
+        }
+        put_off = _MINE.values(
+            runner=None, due=self._now + LOOK_FOR_GOAL_S, queued_at=self._now, attempts=0
+        )
         await self._together.do(lambda conn: conn.execute(put_off, names).rowcount)
 
     async def orphaned(self) -> None:

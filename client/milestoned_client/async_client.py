@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, TypeVar, Unpack
@@ -410,6 +410,22 @@ class AsyncEpisode:
         """Report the final answer of the agent to the task."""
         return await self._note("/answers", wait_s, text=text)
 
+    async def submit_evidence(
+        self,
+        criterion: str,
+        events: Sequence[int] = (),
+        pictures: Sequence[str] = (),
+        *,
+        wait_s: float = 10.0,
+    ) -> Noted:
+        """Point to what shows that a criterion of the task's rubric is met: numbers of ``events``,
+        sha256 of ``pictures``. A judge sees them as a claim."""
+        pointers: dict[str, Json] = {"events": list(events), "pictures": list(pictures)}
+        call = calls.note(
+            self.id, "/evidence", wait_s, direct=False, criterion=criterion, **pointers
+        )
+        return await self._client.call(call)
+
     async def tool_called(
         self, call: str, tool: str, arguments: JsonObject, *, wait_s: float = 10.0
     ) -> Noted:
@@ -462,14 +478,17 @@ class AsyncEpisode:
         credit_to: CreditTo = "as_paid",
         mask_causes: Iterable[MaskCause] = (),
         drop_causes: Iterable[MaskCause] = (),
+        shape_by: calls.ShapingTier = "none",
+        gamma: float = 1.0,
     ) -> list[Transition]:
-        """The episode as (o, a, r, o') tuples; ``credit_to`` is the view that `credit` is of.
+        """The episode as (o, a, r, o') tuples; ``credit_to`` is the view that `credit` is of,
+        ``shape_by`` whose scores of steps each `shaping` is of, under the trainer's ``gamma``.
 
         A step that failed for one of ``mask_causes`` has no reward, for one of ``drop_causes`` it
         is left out; a step in which a penalty was observed stays as it is.
         """
         return await self._client.call(
-            calls.trajectory(self.id, credit_to, mask_causes, drop_causes)
+            calls.trajectory(self.id, credit_to, mask_causes, drop_causes, shape_by, gamma)
         )
 
     async def blame(self) -> Blame:

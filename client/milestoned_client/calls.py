@@ -10,7 +10,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from milestoned_client.errors import ProblemError
@@ -315,11 +315,17 @@ def events(episode: str, after: int, limit: int | None, kind: str | None) -> Cal
     return get(path, _decode_list("events", Event), after=after, limit=limit, kind=kind)
 
 
+ShapingTier: TypeAlias = Literal["none", "model", "judge"]
+"""Whose scores of steps are a potential."""
+
+
 def trajectory(
     episode: str,
     credit_to: CreditTo = "as_paid",
     mask_causes: Iterable[MaskCause] = (),
     drop_causes: Iterable[MaskCause] = (),
+    shape_by: ShapingTier = "none",
+    gamma: float = 1.0,
 ) -> Call[list[Transition]]:
     """The episode as (o, a, r, o') tuples, one a step."""
     return get(
@@ -328,6 +334,8 @@ def trajectory(
         credit_to=credit_to,
         mask_causes=",".join(mask_causes) or None,
         drop_causes=",".join(drop_causes) or None,
+        shape_by=None if shape_by == "none" else shape_by,
+        gamma=None if shape_by == "none" else gamma,
     )
 
 

@@ -256,6 +256,27 @@ class SiblingCredit:
 
 
 @dataclass(frozen=True, slots=True)
+class StepShaping:
+    """What a tier's scores add to a step as a potential, γ·Φ(s') - Φ(s); of an episode its
+    discounted sum is 0."""
+
+    value: float | None
+    """To be added to the step's reward; None where one of the potentials is not known."""
+
+    potential: float | None
+    """Φ before the step: 0 before the first one."""
+
+    next_potential: float | None
+    """Φ after the step: 0 after the last one of a closed episode."""
+
+    by: str | None
+    """The model, with its digest, that scored the step."""
+
+    reason: str | None
+    """Why the value is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One event of the log."""
 
@@ -764,3 +785,6 @@ class Transition:
 
     siblings: SiblingCredit | None = None
     """What the view `siblings` estimated the credit from; of other views None."""
+
+    shaping: StepShaping | None = None
+    """What `shape_by` adds to the step; None without it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, TypeVar, Unpack
@@ -398,6 +398,22 @@ class Episode:
         """Report the final answer of the agent to the task."""
         return self._note("/answers", wait_s, text=text)
 
+    def submit_evidence(
+        self,
+        criterion: str,
+        events: Sequence[int] = (),
+        pictures: Sequence[str] = (),
+        *,
+        wait_s: float = 10.0,
+    ) -> Noted:
+        """Point to what shows that a criterion of the task's rubric is met: numbers of ``events``,
+        sha256 of ``pictures``. A judge sees them as a claim."""
+        pointers: dict[str, Json] = {"events": list(events), "pictures": list(pictures)}
+        call = calls.note(
+            self.id, "/evidence", wait_s, direct=False, criterion=criterion, **pointers
+        )
+        return self._client.call(call)
+
     def tool_called(
         self, call: str, tool: str, arguments: JsonObject, *, wait_s: float = 10.0
     ) -> Noted:
@@ -446,13 +462,18 @@ class Episode:
         credit_to: CreditTo = "as_paid",
         mask_causes: Iterable[MaskCause] = (),
         drop_causes: Iterable[MaskCause] = (),
+        shape_by: calls.ShapingTier = "none",
+        gamma: float = 1.0,
     ) -> list[Transition]:
-        """The episode as (o, a, r, o') tuples; ``credit_to`` is the view that `credit` is of.
+        """The episode as (o, a, r, o') tuples; ``credit_to`` is the view that `credit` is of,
+        ``shape_by`` whose scores of steps each `shaping` is of, under the trainer's ``gamma``.
 
         A step that failed for one of ``mask_causes`` has no reward, for one of ``drop_causes`` it
         is left out; a step in which a penalty was observed stays as it is.
         """
-        return self._client.call(calls.trajectory(self.id, credit_to, mask_causes, drop_causes))
+        return self._client.call(
+            calls.trajectory(self.id, credit_to, mask_causes, drop_causes, shape_by, gamma)
+        )
 
     def blame(self) -> Blame:
         """Why the episode failed, and each of its steps; ``cause`` is None where it did not."""

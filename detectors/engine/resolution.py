@@ -98,6 +98,16 @@ def _escalated(
     return asked
 
 
+def waits_for_goal(rules: Ruleset) -> bool:
+    """Whether the judge is asked about steps only once the goal is decided."""
+    return policy_of(rules).goal_first
+
+
+def needs_goal(rules: Ruleset, ask: Ask, tier: str) -> bool:
+    """Whether a tier is asked about an item only once the goal is decided."""
+    return waits_for_goal(rules) and tier == "judge" and ask.item == "step" and not ask.audit
+
+
 def offered_by(asked: Iterable[Ask]) -> float:
     """What tiers can add at most to the steps that they are asked about."""
     return total(ask.stake for ask in asked if ask.item == "step")

@@ -235,6 +235,13 @@ class Escalation:
         number(above=0, below=1),
         0.2,
     )
+    goal_first: bool = key(
+        "The judge is asked about a step once the goal is decided, and not at all where the episode"
+        " failed.",
+        FLAG,
+        False,
+        omit_default=True,
+    )
     patience_s: float = key(
         "A stage that is out of reach for so long counts as one that abstains.",
         number(above=0, noun="seconds, a number"),

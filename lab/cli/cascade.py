@@ -1,18 +1,28 @@
 """`milestoned cascade`: how good the tiers and their cascade are on trajectories that people
-labelled."""
+labelled, and from which support on a judge keeps a stated risk."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 
+from api.cli.corpus import RECORDINGS_ALONE, Stored, UsageError, guarded
+from api.rescoring.stored import episodes
 from common.command_line import new_app, option
 from detectors.model.json_value import JsonObject, JsonValue, read_object, require_list
 
+if TYPE_CHECKING:
+    from api.stages.judge.calibration import JudgeCalibration
+    from lab.evaluation.calibrating import BarCheck
+    from lab.evaluation.judged import JudgedItems
+
+NOTHING = Path()
+"""No file was named."""
+RISK = 0.05
 HEAD = (
     "accuracy",
     "precision",
@@ -68,6 +78,92 @@ def evaluate(
     else:
         print(as_text(found))
     return 0
+
+
+@app.command
+def calibrate(
+    file: Annotated[Path, option("lines of judged/1, or labelled trajectories", "FILE")] = NOTHING,
+    /,
+    *,
+    stored: Stored = RECORDINGS_ALONE,
+    risk: Annotated[
+        float, option(f"of what the judge decides, how much may be wrong (default: {RISK})", "RISK")
+    ] = RISK,
+    out: Annotated[Path | None, option("where the calibration goes", "FILE")] = None,
+) -> int:
+    """Find how sure a judge may be: from which support on, in either direction, its errors surely
+    stay within a risk.
+
+    Reads a file, or with --stored what people labelled of a service's own episodes. Gives 1 where
+    no verdict may decide at this risk, 2 for what can't be read.
+    """
+    try:
+        import lab.evaluation.calibrating  # noqa: F401
+    except ImportError as error:
+        print(f"{error.name}: not installed; expected the extra [rm]", file=sys.stderr)
+        return 2
+    return guarded(lambda: _calibrate(file, stored, risk, out))
+
+
+def _calibrate(file: Path, stored: Stored, risk: float, out: Path | None) -> int:
+    from lab.evaluation.calibrating import calibrate as calibrated
+    from lab.evaluation.calibrating import check_left_out
+
+    if not 0 < risk < 0.5:
+        raise UsageError(f"--risk: got {risk:g}, expected a share above 0 and below 0.5")
+    judged = _read_judged(file, stored)
+    if not judged.items:
+        raise UsageError("no item has both a judge's verdict and a label; expected some")
+    found = calibrated(judged.items, risk, judged.model, judged.prompt, judged.data)
+    if out is not None:
+        found.write(out)
+    print("\n".join(_calibration_lines(found, judged, check_left_out(judged.items, risk))))
+    decides = [level for level in (*found.success, *found.failure) if level.confidence >= found.bar]
+    return 0 if decides else 1
+
+
+def _read_judged(file: Path, stored: Stored) -> JudgedItems:
+    from lab.evaluation.judged import read_items, stored_items
+    from lab.evaluation.records import RecordError
+    from lab.training.stored import read_words
+
+    if not stored.stored:
+        if file == NOTHING:
+            raise UsageError("nothing to read: expected FILE, or --stored")
+        try:
+            return read_items(file)
+        except RecordError as error:
+            raise UsageError(f"{file}: {error}") from None
+    if file != NOTHING:
+        raise UsageError(f"--stored: expected no file with it, got {file}")
+    chosen = stored.selection(())
+    assert chosen is not None
+    url = stored.database_url()
+    return stored_items(episodes(url, chosen), read_words(url))
+
+
+def _calibration_lines(
+    found: JudgeCalibration, judged: JudgedItems, check: BarCheck
+) -> Iterator[str]:
+    facts = found.facts
+    counts = f"{facts['cases']} items of {facts['groups']} groups, {facts['wrong']} wrong"
+    yield f"{found.model}: {counts}"
+    if judged.others:
+        yield f"{judged.others} items of other judges or prompts are left out"
+    for name, levels in (("success", found.success), ("failure", found.failure)):
+        yield f"{name}: support, items with at least it, wrong ones, confidence (surely right)"
+        for level in levels:
+            mark = "  decides" if level.confidence >= found.bar else ""
+            figures = f"{level.cases:>6} {level.wrong:>6}   {level.confidence:.3f}{mark}"
+            yield f"  {level.support:.3f} {figures}"
+    yield f"at a risk of {found.risk:g} a verdict needs a confidence of {found.bar:g}"
+    interval = "" if check.low is None else f" [{check.low:.3f}, {check.high:.3f}]"
+    share = check.wrong / check.decided if check.decided else 0.0
+    yield (
+        f"fitted without the group, of {check.cases} it decides {check.decided}, {check.wrong} of"
+        f" them wrong: {share:.3f}{interval}"
+    )
+    yield f"calibration {found.digest[:12]}"
 
 
 def as_text(found: JsonObject) -> str:

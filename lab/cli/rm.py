@@ -115,7 +115,8 @@ def _prefer_stored(stored: Stored, into: Path | None, weight: tuple[tuple[str, f
 
 def _write_stored(stored: Stored, into: Path, weight: dict[str, float]) -> int:
     """Write what the service's database knows into a folder. Raises `UsageError`."""
-    from lab.training.stored import Weights, read_words, write_stored
+    from api.labelling.decisions import Weights
+    from lab.training.stored import read_words, write_stored
 
     chosen = stored.selection(())
     if chosen is None:

@@ -22,6 +22,7 @@ from api.core.intervals import Z, wilson
 Interval = tuple[float, float]
 NONE: Interval = (float("nan"), float("nan"))
 _HALVINGS = 60
+_TERMS = 400
 
 
 def share_interval(hits: NDArray[np.bool_], group: NDArray[np.int64]) -> Interval:
@@ -29,7 +30,7 @@ def share_interval(hits: NDArray[np.bool_], group: NDArray[np.int64]) -> Interva
     if not len(hits):
         return NONE
     p = float(hits.mean())
-    return wilson(p, _effective_size(hits, group, p))
+    return wilson(p, effective_size(hits, group))
 
 
 def group_size(group: NDArray[np.int64]) -> float:
@@ -39,7 +40,10 @@ def group_size(group: NDArray[np.int64]) -> float:
     return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
-def _effective_size(hits: NDArray[np.bool_], group: NDArray[np.int64], p: float) -> float:
+def effective_size(hits: NDArray[np.bool_], group: NDArray[np.int64]) -> float:
+    """How many independent draws the share of true ``hits`` (n > 0), each of a ``group``, is
+    worth."""
+    p = float(hits.mean())
     names, place = np.unique(group, return_inverse=True)
     if p in (0.0, 1.0) or len(names) < 2:
         return group_size(group)
@@ -47,6 +51,38 @@ def _effective_size(hits: NDArray[np.bool_], group: NDArray[np.int64], p: float)
     variance = len(names) / (len(names) - 1) * float((residuals**2).sum()) / len(hits) ** 2
     design_effect = max(1.0, variance * len(hits) / (p * (1 - p)))
     return len(hits) / design_effect
+
+
+def highest_share(hits: float, size: float, chance: float) -> float:
+    """Return the share that is exceeded with at most ``chance`` where ``hits`` of ``size`` draws
+    were seen (Clopper and Pearson 1934, one-sided); numbers of draws need not be whole."""
+    if hits >= size:
+        return 1.0
+
+    def too_far(share: float) -> bool:
+        return 1.0 - _beta_share(share, hits + 1.0, size - hits) < chance
+
+    return _bound(too_far, hits / size, 1.0)
+
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """The share of a beta distribution below ``x`` (the regularised incomplete beta function), by
+    its continued fraction (Abramowitz and Stegun 1964, 26.5.8)."""
+    if x <= 0.0 or x >= 1.0:
+        return float(x >= 1.0)
+    if x > (a + 1.0) / (a + b + 2.0):
+        return 1.0 - _beta_share(1.0 - x, b, a)
+    front = a * math.log(x) + b * math.log1p(-x)
+    front += math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    fraction = 1.0
+    for n in range(_TERMS, 0, -1):
+        m = n // 2
+        if n % 2:
+            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        fraction = 1.0 + term / fraction
+    return math.exp(front) / (a * fraction)
 
 
 def area_interval(area: float, successes: float, failures: float) -> Interval:

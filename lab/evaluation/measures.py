@@ -6,7 +6,7 @@ A scorer gives a probability of success in [0, 1] and a decision: 1, 0, or NaN w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 BINS = 10
 RISKS = (0.05, 0.10)
 RESAMPLES = 1_000
+PART_RESAMPLES = 300
+"""Of a part of the trajectories, of which there are many."""
 SEED = 20_261_121
 
 
@@ -147,12 +149,7 @@ def measured(s: ScorerSample) -> dict[str, list[float | None]]:
     curve has `intervals.area_interval`, the rest none.
     """
     rows = {name: measure_share(s, share_of(s)) for name, share_of in SHARES.items()}
-    groups = [np.flatnonzero(s.group == g) for g in np.unique(s.group)]
-    rng = np.random.default_rng(SEED)
-    drawn = [
-        s.select(np.concatenate([groups[n] for n in rng.integers(0, len(groups), len(groups))]))
-        for _ in range(RESAMPLES)
-    ]
+    drawn = list(_resamples(s, RESAMPLES))
     for name, measure in CURVES.items():
         rows[name] = (measure(s), *_spread([measure(d) for d in drawn]))
     value, low, _ = rows["auc"]
@@ -163,12 +160,22 @@ def measured(s: ScorerSample) -> dict[str, list[float | None]]:
 
 
 def measured_in_part(s: ScorerSample) -> dict[str, list[float | None]]:
-    """Return κ, without an interval, and the shares with theirs, of a part of the trajectories."""
+    """Return κ and the shares of a part of the trajectories, each with its 95 % interval."""
     rows = {name: measure_share(s, share_of(s)) for name, share_of in SHARES.items()}
+    spread = _spread([kappa(drawn) for drawn in _resamples(s, PART_RESAMPLES)])
     return {
         name: [_number_or_none(number) for number in row]
-        for name, row in {**rows, "kappa": (kappa(s), *NONE)}.items()
+        for name, row in {**rows, "kappa": (kappa(s), *spread)}.items()
     }
+
+
+def _resamples(s: ScorerSample, count: int) -> Iterator[ScorerSample]:
+    """Yield so many samples of the groups, drawn with replacement."""
+    groups = [np.flatnonzero(s.group == g) for g in np.unique(s.group)]
+    rng = np.random.default_rng(SEED)
+    for _ in range(count):
+        chosen = rng.integers(0, len(groups), len(groups))
+        yield s.select(np.concatenate([groups[n] for n in chosen]))
 
 
 def measure_share(s: ScorerSample, share: Share) -> tuple[float, float, float]:

@@ -29,6 +29,7 @@ DAEMON = {**NONE, "own": True}
 SANDBOX = {**NONE, "admin": True, "sandbox": True}
 
 ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
+    ("POST", "/v1/rubrics:draft"): {**NONE, "admin": True, "tasks": True},
     ("POST", "/v1/tasks"): {**NONE, "admin": True, "tasks": True},
     ("GET", "/v1/tasks"): {**OK, "tasks": True},
     ("GET", "/v1/tasks/{id:path}"): {**OK, "tasks": True},
@@ -55,6 +56,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("POST", "/v1/episodes/{episode}/steps/{step:int}:end"): TRAIN,
     ("POST", "/v1/episodes/{episode}/steps/{step:int}:advance"): TRAIN,
     ("POST", "/v1/episodes/{episode}/answers"): TRAIN,
+    ("POST", "/v1/episodes/{episode}/evidence"): TRAIN,
     ("POST", "/v1/episodes/{episode}/tools:call"): TRAIN,
     ("POST", "/v1/episodes/{episode}/tools:return"): TRAIN,
     ("POST", "/v1/episodes/{episode}:close"): TRAIN,
@@ -62,6 +64,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("POST", "/v1/rewards:query"): OK,
     ("POST", "/v1/score"): OK,
     ("POST", "/v1/groups:score"): OK,
+    ("POST", "/v1/reward-model/preferences"): OK,
     ("GET", "/v1/episodes"): OK,
     ("GET", "/v1/curriculum"): OK,
     ("POST", "/v1/episodes:sample"): OK,

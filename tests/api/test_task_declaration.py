@@ -90,6 +90,7 @@ RICH: dict[str, Any] = {
         "weights": {"rule": 0.6, "judge": 0.4},
         "decisive": "none",
         "share": 0.5,
+        "goal_first": True,
         "patience_s": 3,
         "rubric": {"goal": ["It is.", {"id": "z", "text": "Kind.", "required": False}], "step": ["b"]},
         "budget": {"episode": {"calls": 4, "cost": 1}, "day": {"cost": 2.5}},

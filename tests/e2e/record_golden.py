@@ -33,6 +33,8 @@ def main() -> None:
         episode.tool_returned("c1", ok=True, result={"bytes": 11})
         episode.end_step()
         episode.reward(0, wait_s=SEAL_S)
+        created = next(event.seq for event in episode.events() if event.kind == "file.created")
+        episode.submit_evidence("c1", [created])
         stack.kill_daemon()
         shutil.rmtree(stack.state)
         stack.start_daemon()

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.stages.judge.answers import answer_schema, read_answer
+from api.stages.judge.answers import SCHEMA, answer_schema, read_answer
 from api.stages.judge.ballot import Bill
+from api.stages.judge.calibration import JudgeCalibration
+from api.stages.judge.prompt import prompt_digest
 from tests.judge.serving import MODEL_PYTHON, ROOT, Served, judge_at, serving
 from tests.judge.sessions import CRITERIA, session
 
@@ -46,6 +48,17 @@ async def test_a_real_model_is_asked_and_its_answer_is_read(small: Served) -> No
     assert all(set(vote["criteria"]) == {"c1", "c2"} for vote in record["votes"])
     assert record["tokens"]["counted"]
     assert record["tokens"]["in"] > 400
+
+
+async def test_a_calibration_holds_for_a_real_model(small: Served) -> None:
+    """Of a kind of verdict of which nothing is known it is not sure at all, so it decides
+    nothing."""
+    made = JudgeCalibration("smollm2", prompt_digest("ˆ", SCHEMA), 0.05, (), (), {})
+    judge = judge_at(small.url, "smollm2", timeout_s=300.0, retries=0, calibration=made)
+    opinion = await judge.ask(session(success=True, terminal=False, about="step"))
+    await judge.close()
+    assert (opinion.verdict.score, opinion.verdict.confidence) == (None, 0.0)
+    assert opinion.record["calibration"] == made.digest
 
 
 async def test_it_can_look_things_up(small: Served) -> None:

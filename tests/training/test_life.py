@@ -16,6 +16,7 @@ import orjson
 import pytest
 
 from api.cli.main import main
+from api.labelling.decisions import Weights, decisions_of, lines_of
 from api.stages.base import Question
 from api.stages.model.folder import load
 from api.stages.model.followed import LOOK_S, FollowedModel
@@ -23,7 +24,7 @@ from lab.training.gating import compare, find_drift, held_of, is_held
 from lab.training.history import FILE, HistoryError, ModelHistory
 from lab.training.keeping import keep_model, must_have_passed
 from lab.training.preferences import read_preferences
-from lab.training.stored import Weights, audited, decisions_of, lines_of
+from lab.training.stored import audited
 from lab.training.training import Learner
 from tests.training.conftest import Made
 from tests.training.synthetic import episode, fill, instruction, submit

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import orjson
 
-from api.stages.judge.facts import Fact, flag_facts
+from api.stages.judge.facts import POINTS_TO, SUBMITTED, Fact, flag_facts
 from detectors.model.types import Json
 
 LINE_OVERHEAD = 60
@@ -84,9 +84,19 @@ class Lines:
             line["claim"] = True
         if fact.flags:
             line["withheld"] = "its words speak to whoever judges: it proves nothing"
+        elif fact.kind == SUBMITTED:
+            line["v"] = self._pointer(fact)
         else:
             line["v"] = mark_spaces(fact.data, self.mark)
         return orjson.dumps(line).decode()
+
+    def _pointer(self, fact: Fact) -> Json:
+        """Return submitted evidence with the ids of the lines that it points to, as far as they are
+        shown."""
+        named = [f"{key}-{self.nonce}" for key in fact.data[POINTS_TO]]
+        shown = [name for name in named if name in self.facts]
+        criterion = mark_spaces(fact.data["criterion"], self.mark)
+        return {"criterion": criterion, POINTS_TO: shown, "not_shown": len(named) - len(shown)}
 
     def keys_of(self, names: Iterable[str]) -> list[str]:
         """Return the keys of the facts on these lines; of a name that is no line's, the name."""

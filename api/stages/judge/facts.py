@@ -24,7 +24,12 @@ UNSHOWN = frozenset(
     " app.vanished text.selected".split()
 )
 """Kinds that say nothing of what was reached, or (``step.began``) are the agent's own words."""
-CLAIMS = frozenset({"agent.answered", "agent.tool_called"})
+SUBMITTED = "agent.evidence_submitted"
+"""What an agent points to: a claim that names lines, and no words of its own."""
+POINTS_TO = "lines"
+"""The field of such a fact that has the keys of what it points to."""
+CLAIMS = frozenset({"agent.answered", "agent.tool_called", SUBMITTED})
+MAX_POINTERS = 40
 PICTURE = "screen.captured"
 _STANDING = frozenset({"page.navigated", "page.title_changed"})
 """Of these the last one before the step is shown too: where it began."""
@@ -110,6 +115,27 @@ class EventFacts:
             picture=event.data.get("sha256") if has_picture else None,
         )
 
+    def pointer(self, event: Event, step: int, log: Mapping[int, Event]) -> Fact:
+        """Return submitted evidence as a fact: of what it points to what ``log`` has before it, and
+        how many of its pointers lead nowhere."""
+        named = [seq for seq in event.data.get("events") or () if type(seq) is int]
+        hashes = set(event.data.get("pictures") or ())
+        named += [
+            seq
+            for seq, one in log.items()
+            if one.kind == PICTURE and one.data.get("sha256") in hashes
+        ]
+        found = [
+            f"e{seq}"
+            for seq in dict.fromkeys(named)
+            if seq < event.seq and seq in log and is_observed(log[seq])
+        ]
+        data: dict[str, Json] = {
+            "criterion": self.text(str(event.data.get("criterion"))),
+            POINTS_TO: found[:MAX_POINTERS],
+        }
+        return Fact(f"e{event.seq}", event.seq, event.kind, step, data, claim=True)
+
     def text(self, text: str) -> str:
         """Return ``text`` cleaned; of a long one head and tail, with the size of the cut."""
         if len(text) > 100 * self._most:  # before the work that is linear in it
@@ -139,13 +165,16 @@ def facts_of(question: Question, reader: EventFacts) -> list[Fact]:
     """Return what ``question`` is about, in the log's order; of a step also where it began.
     `flag_facts` is the caller's."""
     reader.name_tabs(question.events)
+    log = {event.seq: event for event in question.events}
     facts: list[Fact] = []
     before: dict[tuple[str, Json], EventInStep] = {}
     for event, step in with_steps(question.events):
         if not _is_shown(event):
             continue
         if question.about == "goal" or step == question.step:
-            facts.append(reader.fact(event, step))
+            is_pointer = event.kind == SUBMITTED
+            fact = reader.pointer(event, step, log) if is_pointer else reader.fact(event, step)
+            facts.append(fact)
         elif event.kind in _STANDING:
             before[event.kind, event.data.get("tab")] = event, step
     in_order = sorted(before.values(), key=lambda pair: pair[0].seq)
@@ -222,6 +251,12 @@ def _is_shown(event: Event) -> bool:
     if event.kind not in _SENDING or event.kind == "request.failed":
         return True
     return event.data.get("method") != "GET" or "response" in event.data
+
+
+def is_observed(event: Event) -> bool:
+    """Whether a source observed an event, so that it may prove something: not the harness's and the
+    agent's own words."""
+    return event.source not in ("journal", "steps") and _is_shown(event)
 
 
 def _earned_facts(question: Question) -> Iterator[Fact]:

@@ -11,10 +11,11 @@ from typing import Literal
 from api.stages.base import Criterion, Opinion, Question
 from api.stages.judge.answers import SCHEMA, CriterionVote, score_of
 from api.stages.judge.ballot import Bill, Vote, cast_vote
-from api.stages.judge.confidence import Answered, support_of
+from api.stages.judge.calibration import check_judge
+from api.stages.judge.confidence import Answered, Support, support_of
 from api.stages.judge.endpoint import Endpoint
 from api.stages.judge.evidence import Evidence, fit_evidence
-from api.stages.judge.facts import EventFacts, facts_of
+from api.stages.judge.facts import SUBMITTED, EventFacts, facts_of
 from api.stages.judge.prompt import prompt_digest
 from api.stages.judge.settings import JudgeSettings
 from api.stages.peer import RefusedError, UnreachableError
@@ -52,6 +53,8 @@ class Judge:
         self.settings = settings
         self.endpoint = Endpoint(settings)
         self._prompt = prompt_digest(settings.mark, SCHEMA)
+        if settings.calibration is not None:
+            check_judge(settings.calibration, settings.model, self._prompt)
 
     async def close(self) -> None:
         """Close the connections to the judge's endpoint."""
@@ -147,29 +150,50 @@ class Judge:
         settings = self.settings
         readable = [_as_answered(vote) for vote in votes if vote.criteria is not None]
         support = support_of(readable, whole=evidence.cut == 0)
-        sure = support.confidence if settings.accuracy is None else settings.accuracy
+        sure = 0.0 if score is None else self._confidence(support, score)
+        calibration = settings.calibration
+        unsure = score is not None and calibration is not None and sure < calibration.bar
+        why = tally.why
+        if unsure and calibration is not None:
+            why = f"not sure enough: {sure:.3g}, wanted {calibration.bar:g} ({tally.why})"
         verdict = Verdict(
             stage="judge",
-            score=score,
-            confidence=0.0 if score is None else sure,
-            why=tally.why,
+            score=None if unsure else score,
+            confidence=0.0 if unsure else sure,
+            why=why,
             by=f"{settings.model}@{self._prompt[:12]}",
             cost=settings.cost(bill.tokens_in, bill.tokens_out),
         )
         record: dict[str, Json] = {
-            "outcome": tally.outcome,
+            "outcome": "unsure" if unsure else tally.outcome,
+            "score": score,
             "model": settings.model,
             "prompt": self._prompt,
             "question": self._digest(question, evidence),
             "rung": self.endpoint.way.rung if self.endpoint.way else None,
             "evidence": {"keys": [fact.key for fact in evidence.facts], "cut": evidence.cut},
+            "submitted": [
+                {"event": fact.seq, **fact.data}
+                for fact in evidence.facts
+                if fact.kind == SUBMITTED
+            ],
             "flags": {fact.key: list(fact.flags) for fact in evidence.facts if fact.flags},
             "votes": [vote.record for vote in votes],
             "support": asdict(support),
+            "confidence": sure,
+            "calibration": None if calibration is None else calibration.digest,
             "calls": bill.calls,
             "tokens": {"in": bill.tokens_in, "out": bill.tokens_out, "counted": bill.counted},
         }
         return Opinion(verdict, record, again=tally.outcome == "unavailable")
+
+    def _confidence(self, support: Support, score: float) -> float:
+        """Return how sure a verdict is: calibrated, else as it was measured, else by its
+        support."""
+        settings = self.settings
+        if settings.calibration is not None:
+            return settings.calibration.confidence(support.confidence, score)
+        return support.confidence if settings.accuracy is None else settings.accuracy
 
 
 def _as_answered(vote: Vote) -> dict[str, Answered]:

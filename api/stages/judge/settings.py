@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from api.core.keys import MAX_TOKEN
+from api.stages.judge.calibration import JudgeCalibration, load_calibration
 from api.stages.peer import PeerSettings
 from common.regular_file import read_regular
 
@@ -19,7 +20,8 @@ class JudgeSettings:
     ``price_in`` and ``price_out`` are of a million tokens, in the operator's currency. ``accuracy``
     is what the judge was measured to have on the operator's own audit set (`milestoned cascade
     eval`): the confidence of its verdicts; None: it was not measured, and the confidence is derived
-    (confidence.py). ``evidence_chars`` and ``text_chars`` bound the evidence and one text in it.
+    (confidence.py). ``calibration``: what `milestoned cascade calibrate` found its support to be
+    worth. ``evidence_chars`` and ``text_chars`` bound the evidence and one text in it.
     ``mark`` stands in place of every space of untrusted text (spotlighting, arXiv 2403.14720),
     empty: it does not. ``pictures`` is a folder of screenshots as the daemon keeps them; None: the
     judge sees text alone. ``tools``: it may ask for more, ``turns`` times at most.
@@ -30,6 +32,7 @@ class JudgeSettings:
     price_in: float = 0.0
     price_out: float = 0.0
     accuracy: float | None = None
+    calibration: JudgeCalibration | None = None
     temperature: float = 0.0
     seed: int = 7
     max_tokens: int = 600
@@ -43,7 +46,11 @@ class JudgeSettings:
     @property
     def parameters(self) -> dict[str, object]:
         """Return the settings that the answer depends on, beside the model."""
+        calibrated = {}
+        if self.calibration is not None:
+            calibrated = {"calibration": self.calibration.digest}
         return {
+            **calibrated,
             "temperature": self.temperature,
             "seed": self.seed,
             "max_tokens": self.max_tokens,
@@ -80,6 +87,7 @@ def judge_settings(env: Mapping[str, str] = os.environ) -> JudgeSettings | None:
         price_in=number(env, "MILESTONED_JUDGE_PRICE_IN", 0.0),
         price_out=number(env, "MILESTONED_JUDGE_PRICE_OUT", 0.0),
         accuracy=_accuracy(env),
+        calibration=_calibration(env),
         evidence_chars=int(number(env, "MILESTONED_JUDGE_EVIDENCE_CHARS", 24_000, least=1_000)),
         pictures=Path(pictures) if pictures else None,
         tools=env.get("MILESTONED_JUDGE_TOOLS", "") == "1",
@@ -90,6 +98,21 @@ def _accuracy(env: Mapping[str, str]) -> float | None:
     """The accuracy that was measured; None where none is set."""
     name = "MILESTONED_JUDGE_ACCURACY"
     return number(env, name, 0.0, most=1.0) if env.get(name) else None
+
+
+def _calibration(env: Mapping[str, str]) -> JudgeCalibration | None:
+    """The calibration in the file that is named; None where none is."""
+    file = env.get("MILESTONED_JUDGE_CALIBRATION", "")
+    if not file:
+        return None
+    if env.get("MILESTONED_JUDGE_ACCURACY"):
+        raise ValueError(
+            "MILESTONED_JUDGE_CALIBRATION and MILESTONED_JUDGE_ACCURACY: both are set, expected one"
+        )
+    try:
+        return load_calibration(Path(file))
+    except ValueError as error:
+        raise ValueError(f"MILESTONED_JUDGE_CALIBRATION: {error}") from None
 
 
 def peer_settings(prefix: str, url: str, env: Mapping[str, str]) -> PeerSettings:

@@ -4,6 +4,7 @@ abstention out."""
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from api.stages.base import Opinion, Question
 from api.stages.model.calibration import gate, sigmoid
-from api.stages.model.features import FeatureReader, Row, with_rewards
+from api.stages.model.features import OF_REWARDS, FeatureReader, Row, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
+from api.stages.model.schema import NAMES
 from api.stages.model.summing import summed
 from detectors.model.caches import SizedCache
 from detectors.model.memory import size_of
@@ -25,18 +27,37 @@ RISK = 0.05
 """Of the answers, how many may be wrong, unless the operator says another share."""
 READERS_BYTES = 64 * 1024 * 1024
 """Bytes of the folded logs that are kept, so that a step costs what is new in it."""
-MEASURED_AGAIN = 1.125
-"""A folded log is measured again when this many times as many events were read."""
+MEASURED_FROM = 1024 * 1024
+"""Bytes that a folded log may be estimated at before it is measured by a walk through it, and again
+when the estimate has doubled: a walk through a large one takes ten times as long as a step."""
+EMPTY_BYTES = 32 * 1024
+"""Bytes of a folded log of which nothing was read, about."""
+ROW_BYTES = 32 * len(NAMES)
+"""Bytes of one step's features, about."""
+_NO_ROW: Row = [math.nan] * len(OF_REWARDS)
+"""Stands for a row of which nothing is asked."""
 
 
 @dataclass(slots=True)
 class _Folded:
-    """A log as far as it was read: ``bytes`` of it when it had ``measured`` events."""
+    """A log as far as it was read: about ``bytes`` of it, which are measured once they are
+    ``measure_at``."""
 
     reader: FeatureReader
     last: Event | None = None
-    bytes: int = 0
-    measured: int = 0
+    bytes: int = EMPTY_BYTES
+    measure_at: int = MEASURED_FROM
+
+    def feed(self, events: Sequence[Event]) -> None:
+        """Read what is new of a log."""
+        new = events[self.reader.seq :]
+        rows = len(self.reader.rows)
+        self.reader.feed(new)
+        self.last = events[-1] if events else None
+        self.bytes += size_of([new]) + ROW_BYTES * (len(self.reader.rows) - rows)
+        if self.bytes >= self.measure_at:
+            self.bytes = size_of([self.reader, self.last])
+            self.measure_at = max(MEASURED_FROM, 2 * self.bytes)
 
 
 class ModelStage:
@@ -55,6 +76,7 @@ class ModelStage:
             level: gate(calibration, risk) for level, calibration in model.calibration.items()
         }
         self.readers: SizedCache[tuple[str, str], _Folded] = SizedCache(READERS_BYTES)
+        self._asked: tuple[Question, list[Row]] | None = None
 
     @property
     def signature(self) -> str:
@@ -63,12 +85,12 @@ class ModelStage:
 
     def digest(self, question: Question) -> str:
         """Hash model, risk, what is asked and the features: nothing else is part of the answer."""
-        rows = np.asarray(self._rows(question), np.float64).tobytes()
+        rows = np.asarray(self._rows(question), np.float64)
         depends = (
             f"{self.model.digest}\0{self.risk!r}\0{question.about}\0{question.terminal}"
             f"\0{question.step}\0"
         )
-        return hashlib.sha256(depends.encode() + rows).hexdigest()
+        return hashlib.sha256(depends.encode() + rows.tobytes()).hexdigest()
 
     async def ask(self, question: Question) -> Opinion:
         """Return one opinion; takes no more than a millisecond or two, so it needs no thread."""
@@ -78,12 +100,13 @@ class ModelStage:
         """Do what `ask` does, for callers that are not asynchronous."""
         level = "trajectory" if question.about == "goal" else "step"
         rows = self._rows(question)
+        self._asked = None
         if not rows:
             return self._abstain("no step of the log is sealed", {})
         confidence_gate = self._gates.get(level)
         if confidence_gate is None:
             return self._abstain(f"the model was not calibrated for a {level}", {"level": level})
-        matrix = np.asarray(rows if level == "trajectory" else rows[-1:], np.float64)
+        matrix = np.asarray(rows, np.float64)
         scores = {head: summed(trees.score(matrix)) for head, trees in self.model.heads.items()}
         novelty = self.model.known.distance(matrix[-1])
         calibration = self.model.calibration[level]
@@ -118,11 +141,22 @@ class ModelStage:
         return Opinion(Verdict("model", None, 0.0, why, self.signature), record)
 
     def _rows(self, question: Question) -> list[Row]:
-        """Return the rows up to the question's step."""
+        """Return the rows that the answer depends on: of the goal all, of a step its own. They are
+        made once for a question that is hashed, then asked."""
+        if self._asked is not None and self._asked[0] is question:
+            return self._asked[1]
+        rows = self._make_rows(question)
+        self._asked = question, rows
+        return rows
+
+    def _make_rows(self, question: Question) -> list[Row]:
         reader = self._reader(question)
         is_over = question.terminal or question.about == "goal"
         rows = reader.ended() if is_over else reader.rows
-        return with_rewards(rows[: question.step + 1], question.rewards)
+        rows = rows[: question.step + 1]
+        if question.about == "goal" or not rows:
+            return with_rewards(rows, question.rewards)
+        return with_rewards([*[_NO_ROW] * (len(rows) - 1), rows[-1]], question.rewards)[-1:]
 
     def _reader(self, question: Question) -> FeatureReader:
         """Return a reader of the whole log: the kept one with what is new, or a fresh one."""
@@ -134,10 +168,7 @@ class ModelStage:
             log = kept
         else:
             log = _Folded(FeatureReader(instruction))
-        log.reader.feed(events[log.reader.seq :])
-        log.last = events[-1] if events else None
-        if not log.bytes or len(events) >= MEASURED_AGAIN * log.measured:
-            log.bytes, log.measured = size_of([log.reader, log.last]), len(events)
+        log.feed(events)
         self.readers.put(key, log, log.bytes)
         return log.reader
 

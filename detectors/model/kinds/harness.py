@@ -158,6 +158,17 @@ class AgentToolReturned(Commanded):
     error: NotRequired[Json]
 
 
+@STEPS.kind("agent.evidence_submitted")
+class AgentEvidenceSubmitted(Commanded):
+    """The agent points to what shows that a criterion of the rubric is met: `events` by number,
+    `pictures` by sha256. The service checked that they are in the log before this event; a claim
+    all the same, which proves nothing alone."""
+
+    criterion: str
+    events: list[int]
+    pictures: list[str]
+
+
 class ProbeMoment(TypedDict):
     """Which probe, and when it was asked."""
 

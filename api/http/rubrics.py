@@ -1,0 +1,53 @@
+"""Rubrics that are drafted from an instruction."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from api.auth.store import Principal
+from api.core.errors import InvalidError, UnavailableError
+from api.http.answer_shapes import RubricDraftShape
+from api.http.authorization import requires
+from api.http.describe import problems
+from api.http.json_route import JsonRoute
+from api.http.support import AUTHOR, Body, answer, parts_of
+from api.stages.judge.ballot import Bill
+from api.stages.judge.drafting import DraftError, draft_rubric
+from api.stages.judge.judge import Judge
+from api.stages.peer import RefusedError, UnreachableError
+
+router = APIRouter(tags=["tasks"], route_class=JsonRoute)
+
+
+class DraftRubric(Body):
+    """The instruction of a task that is to be judged."""
+
+    instruction: Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*$")]
+
+
+@router.post(
+    "/v1/rubrics:draft",
+    summary="Draft a rubric",
+    response_model=RubricDraftShape,
+    responses=problems(401, 403, 413, 422, 503),
+)
+async def draft(
+    who: Annotated[Principal, requires(AUTHOR)], request: Request, body: DraftRubric
+) -> Response:
+    """Have the judge's endpoint propose criteria for an instruction, taken apart by code: outcome
+    and process, what the agent can help and what it can't, none that says what another says. It is
+    a draft: nothing is stored, and no task uses it before somebody registers it in one."""
+    judges = parts_of(request).stages.by_tier.get("judge") or ()
+    judge = next((stage for stage in judges if isinstance(stage, Judge)), None)
+    if judge is None:
+        raise UnavailableError("rubric: the service has no judge; start it with --judge")
+    try:
+        found = await draft_rubric(judge.endpoint, judge.settings.model, body.instruction, Bill())
+    except DraftError as error:
+        raise InvalidError(f"instruction: no rubric can be drafted from it: {error}") from None
+    except (UnreachableError, RefusedError) as error:
+        raise UnavailableError(f"rubric: the judge's endpoint can't be asked: {error}") from None
+    return answer(dict(found.as_json()))
