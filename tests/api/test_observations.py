@@ -12,7 +12,7 @@ import pytest
 from api.rewards.observation import ObservationJson, outline, state_as_text
 from api.rewards.observed_state import MAX_FIELDS, MAX_PART_BYTES, MAX_TEXT, ObservedState
 from tests.api.service import Service, events
-from tests.support.logs import Said, clicked, created, episode, filled, titled, went
+from tests.support.logs import Said, clicked, created, episode, filled, ruleset, titled, went
 
 SAID = episode([went("/cart"), titled("Cart")], [clicked("Buy")], before=[went("/")])
 TREE = [
@@ -184,3 +184,25 @@ async def test_a_picture_that_is_not_there_is_named(service: Service, sha256: st
     await service.tell(id, token, *SAID[:3], captured(), STORED)
     answer = await service.get(f"/v1/episodes/{id}/screenshots/{sha256}")
     assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("asked", "tree_bytes"),
+    [({}, 0), ({"observations": {}}, 32_768), ({"observations": {"page_bytes": 2_048}}, 2_048)],
+    ids=["not asked for", "by default", "as the task has it"],
+)
+def test_the_daemon_is_told_whether_pages_are_recorded(
+    asked: dict[str, Any], tree_bytes: int
+) -> None:
+    rules = ruleset({"id": "cart", "when": {"url_reached": {"url": "/cart"}}}, **asked)
+    assert rules.plan("ep_1")["tree_bytes"] == tree_bytes
+
+
+async def test_a_page_that_was_recorded_changes_no_reward(service: Service) -> None:
+    rewards = []
+    for recorded in ([], [tree()]):
+        id, token = await service.open()
+        await service.tell(id, token, *SAID[:3], *recorded, *SAID[3:])
+        steps = (await service.get(f"/v1/episodes/{id}/trajectory")).json()["steps"]
+        rewards.append([(one["reward"]["reward"], one["reward"]["status"]) for one in steps])
+    assert rewards[0] == rewards[1]
