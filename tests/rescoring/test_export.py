@@ -246,7 +246,7 @@ def test_the_twin_of_the_rewards_says_the_same(exported: Path) -> None:
 
 @pytest.mark.slow
 def test_a_second_export_of_the_same_name_is_read_and_not_the_first(tmp_path: Path) -> None:
-    """In a folder of the same name elsewhere, and in the same one; by `datasets` with its cache."""
+    """`datasets` keeps what it loaded by the folder's name, its configuration and its version."""
     python = ROOT / ".venv-trl" / "bin" / "python"
     if not python.exists():
         pytest.skip(".venv-trl is missing: `make test-all` makes it")
@@ -254,16 +254,13 @@ def test_a_second_export_of_the_same_name_is_read_and_not_the_first(tmp_path: Pa
     folders = []
     for name, count in (("one", 3), ("two", 5)):
         corpus = record(tmp_path / name / "corpus", count)
-        folders.append(tmp_path / name / "sft")
-        assert (
-            export(corpus, "--task", task, "--out", folders[-1], "--form", "sft", "--min-total", -1)
-            == 0
-        )
-    rows = [pq.read_metadata(folder / "sft.parquet").num_rows for folder in folders]
-    assert rows[0] != rows[1]
+        folders.append(tmp_path / name / "shop")
+        assert export(corpus, "--task", task, "--out", folders[-1]) == 0
+    rows = [pq.read_metadata(folder / "episodes.parquet").num_rows for folder in folders]
+    assert rows == [3, 5]
     program = (
         "import json, sys; from datasets import load_dataset;"
-        "print(json.dumps([load_dataset(one)['train'].num_rows for one in sys.argv[1:]]))"
+        "print(json.dumps([load_dataset(one, 'episodes')['train'].num_rows for one in sys.argv[1:]]))"
     )
     home = {**os.environ, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
     command = [python, "-c", program, *folders]
