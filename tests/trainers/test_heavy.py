@@ -170,12 +170,13 @@ async def law_episodes(process: Process) -> LawEpisodes:
     words = titled(HOSTILE)
     hostile = {step: [words, *said, answered(HOSTILE)] for step, said in EFFECTS.items()}
     async with operator(process) as service:
-        ids = [await episode_of(service, effects) for effects in (EFFECTS, hostile)]
+        good = await episode_of(service, EFFECTS)
+        rude = await episode_of(service, hostile)
     made = await asyncio.to_thread(
         milestoned, process.data, *NEW_TOKEN, "--data", str(process.data)
     )
     assert made.returncode == 0, made.stderr
-    return LawEpisodes(*ids, {"MILESTONED_STRANGER": made.stdout.strip()})
+    return LawEpisodes(good, rude, {"MILESTONED_STRANGER": made.stdout.strip()})
 
 
 async def test_hud_results(process: Process, lost: str) -> None:
