@@ -163,15 +163,16 @@ class Replaying:
             return Difference(self._id, what, "nothing", "a segment")
         if found[-1].digest != stored.digest:
             return Difference(self._id, f"{what}.digest", found[-1].digest, stored.digest)
-        for segment in found:
-            broken = self._follow(segment)
+        for n, segment in enumerate(found):
+            broken = self._follow(segment, segment.first if n else stored.first)
             if broken is not None:
                 return broken
         return found
 
-    def _follow(self, segment: Segment) -> Difference | None:
-        """Go on to the next segment of the chain, or say why it is not the next."""
-        what = f"segment {segment.first}"
+    def _follow(self, segment: Segment, place: int) -> Difference | None:
+        """Go on to the next segment of the chain, which is stored in the ``place`` of that event,
+        or say why it is not the next."""
+        what = f"segment {place}"
         for name, found, wanted in (
             ("episode", segment.episode, self._id),
             ("first", segment.first, self._through + 1),
