@@ -61,6 +61,7 @@ def _serve(models: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     import numpy as np
 
+    from api.core.gc_tuning import spare
     from api.stages.model.stage import load_stage, scores
 
     stage = load_stage(Path(models), "bench", 0.2)
@@ -74,6 +75,7 @@ def _serve(models: str) -> None:
         (task, episode("amber", *steps, name=f"ep_{number}")) for number in range(STEPS // LONG)
     ]
     desks = [({"id": "t", "instruction": said}, events) for said, events in map(_desk, range(4))]
+    spare()  # as a service does once all is loaded
     times = {"pages": _ask(stage, pages), "desktops and files": _ask(stage, desks)}
     rows = np.random.default_rng(0).normal(size=(6_000, len(stage.model.known.middle)))
     start = time.process_time()

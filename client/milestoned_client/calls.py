@@ -335,7 +335,7 @@ def trajectory(
         mask_causes=",".join(mask_causes) or None,
         drop_causes=",".join(drop_causes) or None,
         shape_by=None if shape_by == "none" else shape_by,
-        gamma=None if shape_by == "none" else gamma,
+        gamma=None if shape_by == "none" else repr(gamma),
     )
 
 
