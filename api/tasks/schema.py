@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from detectors.model.json_types import JsonType, Schema, object_schema
-from detectors.sdk.arguments import STRUCTURE_TYPE, TEXT_TYPE, URL_TYPE
+from detectors.sdk.arguments import GRADE_TYPE, STRUCTURE_TYPE, TEXT_TYPE, URL_TYPE
 from detectors.task.conditions import CONDITION, TOP_CONDITION
 from detectors.task.language import TASK
 from detectors.task.templates import template_schema
@@ -17,6 +17,7 @@ _SHARED: tuple[JsonType[Any], ...] = (
     ID,
     TEXT_TYPE,
     STRUCTURE_TYPE,
+    GRADE_TYPE,
     URL_TYPE,
     CONDITION,
     TOP_CONDITION,

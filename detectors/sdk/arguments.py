@@ -142,13 +142,14 @@ URL_TYPE = matcher_type(UrlMatch, "address", "url")
 FACTS_TYPE = matcher_type(FactsMatch, "facts")
 SCHEMA_TYPE = matcher_type(SchemaMatch, "JSON Schema")
 STRUCTURE_TYPE = matcher_type(StructureMatch, "lenient structure", "structure")
+GRADE_TYPE = matcher_type(Grade, "grade", "grade")
 ID_REF: Schema = {"$ref": "#/$defs/id"}
 MATCHERS: Mapping[type, JsonType[Any]] = {
     TextMatch: TEXT_TYPE,
     UrlMatch: URL_TYPE,
     FactsMatch: FACTS_TYPE,
     StructureMatch: STRUCTURE_TYPE,
-    Grade: matcher_type(Grade, "grade", "grade"),
+    Grade: GRADE_TYPE,
     IntRange: matcher_type(IntRange, "range"),
     AddressesMatch: matcher_type(AddressesMatch, "lenient addresses"),
     ContentMatch: matcher_type(ContentMatch, "lenient content"),

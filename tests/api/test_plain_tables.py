@@ -55,6 +55,7 @@ GROWS = {
     "api/rescoring/kept.py _at": COMMAND,
     "api/rescoring/report.py statuses": COMMAND,
     "api/rewards/near_miss.py nearest": COMMAND,
+    "api/rewards/observed_state.py _clipboard": "one for each selection: clipboard and primary",
     "api/stages/judge/facts.py _tabs": EPISODE,
     "api/stages/model/clicks.py _best": EPISODE,
     "api/stages/model/clicks.py found_slots": EPISODE,
