@@ -16,6 +16,7 @@ from milestoned_client.errors import NotReadyError
 
 from agentd.journal.journal import Journal
 from detectors.model.codec import decode_segment
+from detectors.model.kinds import catalogue_fields
 from tests.agentd.support.peer import Peer
 from tests.agentd.support.process import DaemonProcess
 
@@ -43,7 +44,8 @@ async def test_an_episode_from_opening_to_close(tmp_path: Path) -> None:
             "episode.opened", "step.began", "step.ended", "step.sealed", "agent.answered", "episode.closed",
         ]  # fmt: skip
         chained(peer)
-        assert peer.data("episode.opened") == [{"task": "t", "digest": "d", "asked": []}]
+        opened = {"task": "t", "digest": "d", "asked": [], **catalogue_fields()}
+        assert peer.data("episode.opened") == [opened]
         assert peer.data("step.began") == [{"step": 0, "action": "click"}]
         assert peer.data("step.sealed") == [{"step": 0, "reason": "quiet"}]
         assert peer.data("episode.closed") == [{"reason": "done", "truncated": True}]

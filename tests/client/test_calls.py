@@ -216,7 +216,7 @@ def test_events_trajectory_and_recording(peer: Peer, connect: Any, tmp_path: Pat
     peer.answer("/v1/episodes/e1/events", {"events": [event], "through": 1})
     peer.answer("/v1/episodes/e1/trajectory", {"episode": "e1", "steps": [step]})
     peer.answer("/v1/episodes/e1/recording", b"\x28\xb5\x2f\xfd")
-    peer.answer("/v1/episodes/e1/screenshots/a%2Fb", b"RIFF")
+    peer.answer("/v1/episodes/e1/screenshots/a/b", b"RIFF")
     episode = connect(peer.url).episode("e1")
     assert episode.events(after=0, kind="episode.opened") == [
         Event(1, 0, "journal", "episode.opened", {})
