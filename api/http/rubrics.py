@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from api.auth.store import Principal
-from api.core.errors import InvalidError, UnavailableError
+from api.core.errors import ConflictError, InvalidError, UnavailableError
 from api.http.answer_shapes import RubricDraftShape
 from api.http.authorization import requires
 from api.http.describe import problems
@@ -28,22 +28,27 @@ class DraftRubric(Body):
     instruction: Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*$")]
 
 
+async def _pick_judge(request: Request) -> Judge | None:
+    judges = parts_of(request).stages.by_tier.get("judge") or ()
+    return next((stage for stage in judges if isinstance(stage, Judge)), None)
+
+
 @router.post(
     "/v1/rubrics:draft",
     summary="Draft a rubric",
     response_model=RubricDraftShape,
-    responses=problems(401, 403, 413, 422, 503),
+    responses=problems(401, 403, 409, 413, 422, 503),
 )
 async def draft(
-    who: Annotated[Principal, requires(AUTHOR)], request: Request, body: DraftRubric
+    who: Annotated[Principal, requires(AUTHOR)],
+    judge: Annotated[Judge | None, Depends(_pick_judge)],
+    body: DraftRubric,
 ) -> Response:
     """Have the judge's endpoint propose criteria for an instruction, taken apart by code: outcome
     and process, what the agent can help and what it can't, none that says what another says. It is
     a draft: nothing is stored, and no task uses it before somebody registers it in one."""
-    judges = parts_of(request).stages.by_tier.get("judge") or ()
-    judge = next((stage for stage in judges if isinstance(stage, Judge)), None)
     if judge is None:
-        raise UnavailableError("rubric: the service has no judge; start it with --judge")
+        raise ConflictError("rubric: the service has no judge; start it with --judge")
     try:
         found = await draft_rubric(judge.endpoint, judge.settings.model, body.instruction, Bill())
     except DraftError as error:

@@ -83,6 +83,7 @@ KINDS: Mapping[Write, Rows | Changes] = {
 }
 STATEMENTS: Mapping[Write, Executable] = {
     "no state": delete(engine_states).where(engine_states.c.episode == _of_episode),
+    "release": RELEASE,
     "close": (
         update(episodes)
         .where(episodes.c.id == _of_episode)
@@ -101,7 +102,6 @@ STATEMENTS: Mapping[Write, Executable] = {
         )
         .values(seq=bindparam("at_seq"))
     ),
-    "release": RELEASE,
     "sum": TOTAL,
 }
 

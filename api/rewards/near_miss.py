@@ -32,6 +32,7 @@ class _Anything:
     whichever."""
 
     origin = path = ""
+    way = "linear"
     by_beginning = True
 
     def matches(self, value: Any, *options: Any) -> bool:
@@ -41,6 +42,8 @@ class _Anything:
 
     def share(self, body: Any) -> float:
         return 1.0
+
+    level = share
 
     def keys(self) -> None:
         return None

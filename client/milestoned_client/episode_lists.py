@@ -11,8 +11,9 @@ from milestoned_client.models import DrawnEpisodes, EpisodePage, Pick
 class EpisodeFilters(TypedDict, total=False):
     """Filters of the list; what is left out asks nothing.
 
-    ``label``: ``KEY=VALUE``; ``finding``: ``masked``, ``gap`` or ``tamper``; ``least``, ``most``:
-    of the total; ``since``, ``until``: UTC days such as 2026-01-31.
+    ``guided``: whether hints were given; ``label``: ``KEY=VALUE``; ``finding``: ``masked``, ``gap``
+    or ``tamper``; ``least``, ``most``: of the total; ``since``, ``until``: UTC days such as
+    2026-01-31.
     """
 
     task: str
@@ -20,6 +21,7 @@ class EpisodeFilters(TypedDict, total=False):
     outcome: Literal["success", "failure", "unknown"]
     label: str
     finding: Literal["masked", "gap", "tamper"]
+    guided: bool
     opener: str
     least: float
     most: float

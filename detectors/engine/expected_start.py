@@ -94,7 +94,7 @@ class StartCheck:
 
     def read_gap(self, event: Event) -> None:
         """Take in that a source observes nothing, or does again."""
-        part = _SOURCES.get(event.data.get("source"))
+        part = _SOURCES.get(str(event.data.get("source")))
         if self._start is None or self._state.began or part is None or "part" in event.data:
             return
         if event.kind == "gap.began":

@@ -87,7 +87,17 @@ def test_a_kind_is_what_its_payload_says() -> None:
     """Names that Python keeps for itself too; what may be missing; the sentence for people; shapes."""
     clicked = KINDS["element.clicked"]
     assert (clicked.source, clicked.asked, clicked.payload) == ("cdp", False, ElementClicked)
-    assert clicked.fields == ("tab", "frame", "element", "trusted", "around?", "class?", "color?")
+    assert clicked.fields == (
+        "tab",
+        "frame",
+        "element",
+        "trusted",
+        "around?",
+        "class?",
+        "color?",
+        "point?",
+        "box?",
+    )
     assert clicked.says.startswith("A click. `trusted` is false when page script made it.")
     assert "\n" not in clicked.says
     assert KINDS["page.parsed"].asked

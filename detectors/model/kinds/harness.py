@@ -158,7 +158,7 @@ class AgentToolReturned(Commanded):
     error: NotRequired[Json]
 
 
-@STEPS.kind("agent.evidence_submitted")
+@STEPS.kind("agent.evidence_submitted", since=2)
 class AgentEvidenceSubmitted(Commanded):
     """The agent points to what shows that a criterion of the rubric is met: `events` by number,
     `pictures` by sha256. The service checked that they are in the log before this event; a claim

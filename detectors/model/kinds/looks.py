@@ -54,7 +54,7 @@ class TreeNode(TypedDict):
     focused: NotRequired[bool]
 
 
-@LOOKS.kind("visual.tree_recorded")
+@LOOKS.kind("visual.tree_recorded", since=2)
 class VisualTreeRecorded(TypedDict):
     """A document as a tree of roles and names, where the task has `observations`: when a step was
     complete, and before the first one. `sha256` of the tree: without `tree` it is the one that was
