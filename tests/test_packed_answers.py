@@ -211,6 +211,8 @@ async def test_what_unpacks_to_much_is_refused(
 PRODUCT = ("agentd", "api", "client/milestoned_client", "common", "detectors", "lab")
 UNGUARDED = {"aiohttp", "http.client", "requests", "urllib.request", "urllib3"}
 """Clients that have no such guard."""
+ASKS_NOBODY = {"getproxies", "proxy_bypass"}
+"""What they have that is no client: the proxies that the environment names."""
 SHORT = {"delete", "get", "head", "options", "patch", "post", "put", "request", "stream"}
 """Functions of httpx that make a client of their own."""
 GUARDS = {"Client": "HOOKS", "AsyncClient": "ASYNC_HOOKS"}
@@ -235,6 +237,8 @@ def unguarded(source: str) -> list[str]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names if alias.name in UNGUARDED]
         elif isinstance(node, ast.ImportFrom):
+            if {alias.name for alias in node.names} <= ASKS_NOBODY:
+                continue
             names = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
             if names & UNGUARDED or node.module == "httpx":
                 found.append(f"from {node.module}")
