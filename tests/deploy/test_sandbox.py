@@ -122,6 +122,7 @@ def browser(folder: Path, chromium: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_chromium_that_can_not_live_is_given_up(tmp_path: Path) -> None:
     process = browser(tmp_path, DIES_AT_ONCE)
     _, said = process.communicate(timeout=60)

@@ -53,6 +53,7 @@ def session(desktop: Desktop) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @needs("mousepad")
 def test_with_and_without_the_daemon(tmp_path: Path) -> None:
     """The real daemon over its command line; it saw the session, and left it alone."""

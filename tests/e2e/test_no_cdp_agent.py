@@ -151,6 +151,7 @@ def _session(folder: Path, watch: bool) -> tuple[dict[str, Any], list[str]]:
         return _left(site, downloads), earned
 
 
+@pytest.mark.slow
 def test_a_person_at_the_keyboard_notices_nothing_and_everything_is_seen(tmp_path: Path) -> None:
     alone, _ = _session(tmp_path / "alone", watch=False)
     watched, earned = _session(tmp_path / "watched", watch=True)

@@ -72,6 +72,7 @@ def _watched(folder: Path) -> dict[str, Any]:
     return _left_behind(folder)
 
 
+@pytest.mark.slow
 def test_the_session_ends_in_the_same_state_with_the_daemon_and_without(tmp_path: Path) -> None:
     alone, watched = _unwatched(tmp_path / "alone"), _watched(tmp_path / "watched")
     assert watched == alone

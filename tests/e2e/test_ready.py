@@ -107,6 +107,7 @@ def test_after_detach_the_first_step_is_seen(
         assert episode.readiness().waiting == {"episode": "the episode is closed"}
 
 
+@pytest.mark.slow_where("async")
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_open_waits_until_the_fleet_s_sandbox_sees(
     stack: Stack, shop: str, playwright: Playwright, kind: str

@@ -118,6 +118,7 @@ def test_postgres(tmp_path: Path, disk: SmallDisk) -> None:
         _full_and_free(stack, disk, tmp_path / "notes")
 
 
+@pytest.mark.slow
 def test_a_recordings(tmp_path: Path, disk: SmallDisk) -> None:
     """It is said, the journal is kept, and the same command writes the recording once there is
     room."""

@@ -17,6 +17,8 @@ from agentd.run.daemon import _service
 HEADER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
+@pytest.mark.slow_where("upper case")
+@pytest.mark.slow_where("none")
 @pytest.mark.parametrize(
     ("variable", "expected"),
     [(HEADER, HEADER), (None, None), ("00-nothing", None), (HEADER.upper(), None)],
