@@ -239,7 +239,7 @@ def test_recorded_verdicts_of_larger_judges(capsys: pytest.CaptureFixture[str]) 
     assert main(["cascade", "calibrate", str(CASES / JUDGED), "--risk", "0.3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "recorded judges: 135 items of 50 groups, 13 wrong"
-    assert "of 135 it decides 0" in lines[10]
+    assert "of 135 it decides 0" in lines[11]
     assert "of 135 it decides 111, 12 of them wrong: 0.108 [0.059, 0.190]" in lines[-2]
 
 
