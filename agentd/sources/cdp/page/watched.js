@@ -11,7 +11,8 @@ const MOST_KNOWN = 2 * MOST;
 const MOST_CHANGED = 500; // above this the whole document is looked at instead
 const LOOKS = ["class", "style", "hidden", "open", "role", "id", "inert", "popover", "disabled", "checked", "selected",
   "aria-hidden", "aria-checked", "aria-selected", "aria-expanded", "aria-pressed", "aria-disabled", "aria-label"];
-const SETTLED = ["transitionend", "animationend", "scrollend", "resize", "toggle", "click", "keyup", "input", "change"];
+// Not `input`: after a listener of ours a page's mutation observers run before its own listener, which it can notice.
+const SETTLED = ["transitionend", "animationend", "scrollend", "resize", "toggle", "click", "keyup", "change"];
 const HOW = { capture: true, passive: true };
 
 // Readers have: kind; find(root): a generator of elements below it to watch; base(element): what it is known by when it
