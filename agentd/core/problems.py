@@ -60,7 +60,8 @@ async def body_of(
     ``fields``: the types that each field may have (``object``: any), other fields are refused;
     ``needed``: the fields that may not be missing.
     """
-    body = _parse_object(await _read_body(request))
+    raw = await _read_body(request)
+    body = parse_object(raw, "body") if raw else {}
     check_fields(body, fields, needed)
     return body
 
@@ -92,16 +93,16 @@ async def _read_body(request: Request) -> bytearray:
     return raw
 
 
-def _parse_object(raw: bytearray) -> dict[str, Any]:
-    """Parse a body; an empty one counts as an empty object."""
+def parse_object(raw: bytes | bytearray, name: str) -> dict[str, Any]:
+    """Parse a JSON object, which messages call ``name``. Raises `ProblemError`."""
     try:
-        body = orjson.loads(raw) if raw else {}
+        body = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise ProblemError(400, "Not JSON", f"the body is not JSON: {error}") from None
+        raise ProblemError(400, "Not JSON", f"the {name} is not JSON: {error}") from None
     if not isinstance(body, dict):
-        raise field_problem("body", body, "a JSON object")
+        raise field_problem(name, body, "a JSON object")
     if deeper(body, BODY_DEPTH):
-        detail = f"the body is nested deeper than {BODY_DEPTH}"
+        detail = f"the {name} is nested deeper than {BODY_DEPTH}"
         expected = f"at most {BODY_DEPTH} lists and objects in each other"
         raise ProblemError(422, "Nested too deep", detail, wanted=expected)
     return body

@@ -21,12 +21,12 @@ import orjson
 
 from agentd.core.problems import (
     BODY_BYTES,
-    BODY_DEPTH,
     ProblemError,
     check_fields,
     field_problem,
+    parse_object,
 )
-from agentd.core.wire_limits import UnfitError, deeper
+from agentd.core.wire_limits import UnfitError
 from agentd.session.step_controller import Conductor, NotKeptError, Said
 from agentd.session.step_state import StepError
 
@@ -178,15 +178,6 @@ class StepStream(asyncio.Protocol):
 
 def _parse(raw: bytes) -> dict[str, Any]:
     """Return a line's object. Raises `ProblemError`."""
-    try:
-        line = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise ProblemError(400, "Not JSON", f"the line is not JSON: {error}") from None
-    if not isinstance(line, dict):
-        raise field_problem("line", line, "a JSON object")
-    if deeper(line, BODY_DEPTH):
-        expected = f"at most {BODY_DEPTH} lists and objects in each other"
-        detail = f"the line is nested deeper than {BODY_DEPTH}"
-        raise ProblemError(422, "Nested too deep", detail, wanted=expected)
+    line = parse_object(raw, "line")
     check_fields(line, _LINE_FIELDS)
     return line

@@ -404,13 +404,7 @@ class Supervisor:
             for source in self._sources
             if isinstance(source, OpeningSource) and source.name not in self.gaps
         ]
-        if not works:
-            return
-        try:
-            await asyncio.wait(works, timeout=SEAL_S)
-        finally:
-            for work in works:
-                work.cancel()
+        await _wait_for(works)
         for why in filter(None, map(_why_lost, works)):
             log.warning("What the first step begins with is not recorded.", why=why)
 
@@ -423,13 +417,7 @@ class Supervisor:
             asyncio.create_task(source.before_seal(step, closing=closing)): name
             for name, source in self._step_sources()
         }
-        if not works:
-            return
-        try:
-            await asyncio.wait(works, timeout=SEAL_S)
-        finally:
-            for work in works:
-                work.cancel()
+        await _wait_for(works)
         for work, name in works.items():
             why = _why_lost(work)
             if why is not None:
@@ -461,6 +449,17 @@ class Supervisor:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+
+
+async def _wait_for(works: Collection[asyncio.Task[Any]]) -> None:
+    """Wait until all works are done, at most `SEAL_S`; what is not done by then is cancelled."""
+    if not works:
+        return
+    try:
+        await asyncio.wait(works, timeout=SEAL_S)
+    finally:
+        for work in works:
+            work.cancel()
 
 
 def _why_lost(work: asyncio.Task[None]) -> str | None:

@@ -149,11 +149,15 @@ def state_as_text(observation: ObservationJson) -> str:
         state["files"] = [f"{file['root']}/{file['path']}" for file in observation["file_list"]]
     if observation["clipboard"]:
         state["clipboard"] = {
-            name: known.get("text") or known.get("types") or []
-            for name, known in observation["clipboard"].items()
+            name: _copied(known) for name, known in observation["clipboard"].items()
         }
     trees = [page["tree"] for page in observation["pages"] or () if page["tree"]]
     return "\n\n".join([canonical(state).decode(), *(outline(tree) for tree in trees)])
+
+
+def _copied(known: ClipboardJson) -> str | list[str]:
+    """Return the text on a clipboard, or what sorts of data are there instead."""
+    return known.get("text") or known.get("types") or []
 
 
 def _without_ids(part: Any) -> Any:

@@ -15,6 +15,8 @@ from detectors.sdk.world import World, shown_key
 
 MAX_SELECTOR = 400
 _PAIRS = {")": "(", "]": "["}
+_QUOTES = ("'", '"')
+_OPENING = (*_PAIRS.values(), *_QUOTES)
 _NAMING = ("name", "role", "text", "id", "tag", "path")
 _SET = ("checked", "expanded", "selected", "pressed", "disabled")
 """States that somebody sets; how an element comes is nobody's deed there."""
@@ -141,14 +143,20 @@ def _check_selector(selector: str) -> None:
     """Raise `ValueError` for a text that is no selector in any browser."""
     if not selector.strip() or len(selector) > MAX_SELECTOR or set(selector) & set("{};<"):
         raise ValueError(f"selector: a CSS selector of at most {MAX_SELECTOR} characters")
-    open_brackets: list[str] = []
-    quote = ""
+    open_marks: list[str] = []
     for letter in selector:
-        if quote or letter in "\"'":
-            quote = "" if letter == quote else quote or letter
-        elif letter in "([":
-            open_brackets.append(letter)
-        elif letter in ")]" and (not open_brackets or open_brackets.pop() != _PAIRS[letter]):
-            raise ValueError(f"selector: a CSS selector, got {letter} without its opening")
-    if quote or open_brackets:
-        raise ValueError(f"selector: a CSS selector, got {quote or open_brackets[-1]} not closed")
+        is_quoted = bool(open_marks) and open_marks[-1] in _QUOTES
+        if is_quoted:
+            if letter == open_marks[-1]:
+                open_marks.pop()
+        elif letter in _OPENING:
+            open_marks.append(letter)
+        elif letter in _PAIRS:
+            _close_bracket(open_marks, letter)
+    if open_marks:
+        raise ValueError(f"selector: a CSS selector, got {open_marks[-1]} not closed")
+
+
+def _close_bracket(open_marks: list[str], letter: str) -> None:
+    if not open_marks or open_marks.pop() != _PAIRS[letter]:
+        raise ValueError(f"selector: a CSS selector, got {letter} without its opening")

@@ -20,6 +20,13 @@ ENOUGH = 0.85
 MAX_SIDE = 16_384
 
 
+def _check_region(region: tuple[float, ...]) -> None:
+    """Raise `ValueError` for what is no rectangle of whole pixels."""
+    whole = all(side == int(side) and 0 <= side <= MAX_SIDE for side in region)
+    if len(region) != 4 or not whole or min(region[2:]) < 1:
+        raise ValueError("region: [x, y, width, height] in whole pixels")
+
+
 @dataclass(frozen=True, slots=True)
 class ScreenLikeArgs:
     region: tuple[float, ...] = arg("[x, y, width, height] of the screen, in pixels.")
@@ -35,9 +42,7 @@ class ScreenLikeArgs:
     )
 
     def __post_init__(self) -> None:
-        whole = all(side == int(side) and 0 <= side <= MAX_SIDE for side in self.region)
-        if len(self.region) != 4 or not whole or min(self.region[2:]) < 1:
-            raise ValueError("region: [x, y, width, height] in whole pixels")
+        _check_region(self.region)
         if (self.to is None) == (self.phash is None):
             raise ValueError("to or phash, one of the two")
         if self.to is not None and grays(self.to) is None:

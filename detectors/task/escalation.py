@@ -40,13 +40,7 @@ def check_escalation(reader: TaskReader, task: Task, given: Mapping[str, Json]) 
     escalation = task.escalation
     if escalation is None or not given:
         return
-    if "goal" in escalation.escalate and not any(m.when.rule == "goal" for m in task.milestones):
-        expected = "a milestone with a goal beside it: it says what success is worth"
-        reader.note((*_PATH, "escalate"), "goal", expected)
-    if "cause" in escalation.escalate and "judge" not in escalation.tiers:
-        reader.note(
-            (*_PATH, "escalate"), "cause", "judge in tiers beside it: only a judge says why"
-        )
+    _check_escalated(reader, task, escalation)
     if escalation.route == "blend":
         _check_blend(reader, escalation, given)
     elif given.get("weights"):
@@ -60,6 +54,16 @@ def check_escalation(reader: TaskReader, task: Task, given: Mapping[str, Json]) 
         # Where tiers abstain, a failure would weigh more than a success does elsewhere.
         expected = "a number up to 0 beside route: blend"
         reader.note(("outcome", "failure"), task.outcome.failure, expected)
+
+
+def _check_escalated(reader: TaskReader, task: Task, escalation: Escalation) -> None:
+    """Note what is asked about that the task has not, or that no tier can answer."""
+    path = (*_PATH, "escalate")
+    if "goal" in escalation.escalate and not any(m.when.rule == "goal" for m in task.milestones):
+        expected = "a milestone with a goal beside it: it says what success is worth"
+        reader.note(path, "goal", expected)
+    if "cause" in escalation.escalate and "judge" not in escalation.tiers:
+        reader.note(path, "cause", "judge in tiers beside it: only a judge says why")
 
 
 def _check_blend(reader: TaskReader, escalation: Escalation, given: Mapping[str, Json]) -> None:

@@ -162,7 +162,7 @@ class Fold:
             "Page.downloadWillBegin",
             frameId="T",
             guid="g",
-            url="https://a.example/f",
+            url="http://site.test/f",
             suggestedFilename="f",
         )
         self.total = total

@@ -56,19 +56,19 @@ def answer_schema(
 ) -> JsonSchema:
     """Return the JSON Schema of an answer, in the part of the language that all endpoints know: no
     numbers, no lengths."""
-    vote = _object_schema(
+    vote = object_schema_of(
         {
             "evidence": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_CITED},
             "met": {"type": "string", "enum": list(options)},
         }
     )
-    votes = _object_schema({criterion.id: vote for criterion in criteria})
+    votes = object_schema_of({criterion.id: vote for criterion in criteria})
     if rationale:
-        return _object_schema({"rationale": {"type": "string"}, "criteria": votes})
-    return _object_schema({"criteria": votes})
+        return object_schema_of({"rationale": {"type": "string"}, "criteria": votes})
+    return object_schema_of({"criteria": votes})
 
 
-def _object_schema(properties: JsonSchema) -> JsonSchema:
+def object_schema_of(properties: JsonSchema) -> JsonSchema:
     """Return the schema of an object that has exactly these properties."""
     return {
         "type": "object",

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from api.stages.judge.answers import JsonSchema, UnreadableError, read_object
+from api.stages.judge.answers import JsonSchema, UnreadableError, object_schema_of, read_object
 from api.stages.judge.ballot import Bill
 from api.stages.judge.endpoint import Endpoint, Message
 from detectors.model.codec import canonical, sha256
@@ -157,19 +157,10 @@ def draft_schema() -> JsonSchema:
         "presupposes": {"type": "array", "items": {"type": "string"}},
         "required": {"type": "boolean"},
     }
-    item = _object_schema(criterion)
-    return _object_schema(
+    item = object_schema_of(criterion)
+    return object_schema_of(
         {"criteria": {"type": "array", "items": item, "minItems": 1, "maxItems": MAX_CRITERIA}}
     )
-
-
-def _object_schema(properties: JsonSchema) -> JsonSchema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def read_criteria(text: object) -> list[DraftCriterion]:

@@ -152,10 +152,9 @@ class Judge:
         support = support_of(readable, whole=evidence.cut == 0)
         sure = 0.0 if score is None else self._confidence(support, score)
         calibration = settings.calibration
-        unsure = score is not None and calibration is not None and sure < calibration.bar
-        why = tally.why
-        if unsure and calibration is not None:
-            why = f"not sure enough: {sure:.3g}, wanted {calibration.bar:g} ({tally.why})"
+        bar = 0.0 if score is None or calibration is None else calibration.bar
+        unsure = sure < bar
+        why = f"not sure enough: {sure:.3g}, wanted {bar:g} ({tally.why})" if unsure else tally.why
         verdict = Verdict(
             stage="judge",
             score=None if unsure else score,
@@ -171,13 +170,7 @@ class Judge:
             "prompt": self._prompt,
             "question": self._digest(question, evidence),
             "rung": self.endpoint.way.rung if self.endpoint.way else None,
-            "evidence": {"keys": [fact.key for fact in evidence.facts], "cut": evidence.cut},
-            "submitted": [
-                {"event": fact.seq, **fact.data}
-                for fact in evidence.facts
-                if fact.kind == SUBMITTED
-            ],
-            "flags": {fact.key: list(fact.flags) for fact in evidence.facts if fact.flags},
+            **_evidence_record(evidence),
             "votes": [vote.record for vote in votes],
             "support": asdict(support),
             "confidence": sure,
@@ -194,6 +187,16 @@ class Judge:
         if settings.calibration is not None:
             return settings.calibration.confidence(support.confidence, score)
         return support.confidence if settings.accuracy is None else settings.accuracy
+
+
+def _evidence_record(evidence: Evidence) -> dict[str, Json]:
+    """Return what a verdict's record keeps of the evidence that was shown."""
+    submitted = [fact for fact in evidence.facts if fact.kind == SUBMITTED]
+    return {
+        "evidence": {"keys": [fact.key for fact in evidence.facts], "cut": evidence.cut},
+        "submitted": [{"event": fact.seq, **fact.data} for fact in submitted],
+        "flags": {fact.key: list(fact.flags) for fact in evidence.facts if fact.flags},
+    }
 
 
 def _as_answered(vote: Vote) -> dict[str, Answered]:
