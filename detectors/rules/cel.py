@@ -20,13 +20,11 @@ from detectors.sdk.cel_plan import FAILURES, plan_of
 from detectors.sdk.cel_reads import can_name, reads_of_cel
 from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
+from detectors.sdk.kept_back import find_hidden
 from detectors.sdk.uploads import (
-    NO_SIZE,
-    UPLOADS,
     assign_sizes,
     is_one_of,
     is_part_of,
-    unsized,
 )
 from detectors.sdk.world import World
 
@@ -96,7 +94,7 @@ def _check(text: str) -> None:
     plan_of(text)
 
 
-@kind_rule(args=CelArgs, version=5)
+@kind_rule(args=CelArgs, version=6)
 def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true for the event. Actions of a page's
     script (`trusted: false`) do not count, unless the expression itself reads `data.trusted`; nor
@@ -109,13 +107,16 @@ def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
     element costs as much as its elements; one that reads more copies its result for each of them.
     If the bound does not suffice, the step in which the expression could have paid is null. The
     step is also null if the expression depends on the `size` of a file in a request's body, or
-    tests for it, or compares a whole file with an object, and the size is not known.
+    tests for it, or compares a whole file with an object, and the size is not known; or on a
+    secret that was kept back.
     """
     data = event.data
     if not _is_countable(event, args):
         return
-    known = {"data": data, "kind": event.kind, "url": world.url(str(data.get("frame")))}
-    hidden = unsized(event, args.reads.places) if event.kind in UPLOADS else ()
+    hidden, reason = find_hidden(event, args.reads.places)
+    kept = {path[0] for path in hidden if len(path) == 1}
+    shown = {name: value for name, value in data.items() if name not in kept}
+    known = {"data": shown, "kind": event.kind, "url": world.url(str(data.get("frame")))}
     value, is_hidden = _known_value(args.kind, args.expression, known, hidden)
     if value is not True and not is_hidden:
         return
@@ -125,7 +126,7 @@ def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
         reading = Reading(1.0, f"cel:{_key(apart)}")
         is_hidden = is_hidden or is_apart_hidden
     if is_hidden:
-        raise UnseenError(NO_SIZE, reading)
+        raise UnseenError(reason, reading)
     yield reading
 
 

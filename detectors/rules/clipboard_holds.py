@@ -9,6 +9,7 @@ from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.kept_back import SECRET_COPY
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -37,7 +38,7 @@ def clipboard_holds(event: Event, world: World, args: ClipboardHoldsArgs) -> Ite
         return
     reading = Reading(1.0, f"clipboard:{args.selection}")
     if data.get("unread_reason") == "secret":
-        raise UnseenError("what was copied is a secret, kept back", reading)
+        raise UnseenError(SECRET_COPY, reading)
     if (data.get("cut") is not True or args.text.by_beginning) and args.text.matches(
         str(data.get("text") or "")
     ):

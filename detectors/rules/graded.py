@@ -14,7 +14,9 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Read, Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind
+from detectors.sdk.kept_back import find_hidden
 from detectors.sdk.registry import rule
+from detectors.sdk.uploads import is_one_of
 from detectors.sdk.world import World
 
 _OF_AGENT = ("agent.answered", "agent.tool_called", "agent.tool_returned")
@@ -82,8 +84,8 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
 
     The level is that of the latest such event; the milestone has paid the best so far, and pays
     what a later one is better. With `must_hold_at_end` the latest decides. What is no number, or no
-    text, is worth 0. Actions of a page's script (`trusted: false`) do not count, unless `where`
-    names `trusted`.
+    text, is worth 0; of a secret that was kept back, and of what was cut, the step is null.
+    Actions of a page's script (`trusted: false`) do not count, unless `where` names `trusted`.
     """
     data = event.data
     if by_script(event) and not (args.where is not None and args.where.names("trusted")):
@@ -92,9 +94,13 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
         return
     if args.url is not None and not args.url.matches(world.url(str(data.get("frame")))):
         return
-    if args.where is not None and not args.where.matches(data):
+    hidden, reason = find_hidden(event, args.reads.places)
+    judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
+    if judged is False:
         return
     key = f"probe:{data.get('probe')}" if event.kind == "probe.answered" else "graded"
     if data.get("cut") is True:
         raise UnseenError("what is graded was too long to be reported whole", Reading(1.0, key))
+    if judged is None or is_one_of(args.path, hidden):
+        raise UnseenError(reason, Reading(1.0, key))
     yield Reading(args.grade.level(value_at(data, args.path)) or 0.0, key)

@@ -14,7 +14,8 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
-from detectors.sdk.uploads import NO_SIZE, UPLOADS, is_one_of, unsized
+from detectors.sdk.kept_back import find_hidden
+from detectors.sdk.uploads import is_one_of
 from detectors.sdk.world import World
 
 
@@ -52,7 +53,7 @@ class ObservedArgs:
         return asks_of_reads(self.kind, self.reads)
 
 
-@kind_rule(args=ObservedArgs, version=2)
+@kind_rule(args=ObservedArgs, version=3)
 def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading]:
     """An event of this kind has these facts. Actions of a page's script (`trusted: false`) do not
     count, unless `where` itself names `trusted`; nor does what a window contained when it opened
@@ -60,12 +61,12 @@ def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading
 
     Use it for kinds that have no rule of their own: a widget activated, a process started, a
     message received, text pasted. If it depends on the `size` of a file in a request's body and
-    the size is not known, the step is null.
+    the size is not known, or on a secret that was kept back, the step is null.
     """
     data = event.data
     if not _is_countable(event, args) or not _is_place(event, world, args):
         return
-    hidden = unsized(event, args.reads.places) if event.kind in UPLOADS else ()
+    hidden, reason = find_hidden(event, args.reads.places)
     judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
     if judged is False:
         return
@@ -73,7 +74,7 @@ def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading
     key = "observed" if distinct is None else f"observed:{value_at(data, distinct)}"
     reading = Reading(1.0, key)
     if judged is None or (distinct is not None and is_one_of(distinct, hidden)):
-        raise UnseenError(NO_SIZE, reading)
+        raise UnseenError(reason, reading)
     yield reading
 
 

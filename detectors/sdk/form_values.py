@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from detectors.matchers import TextMatch
+from detectors.sdk.kept_back import SECRET_VALUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def unseen(
     if isinstance(wanted, bool) or counted.leaves_out(data):
         return None
     if data.get("value") is None and data.get("has_value") is True:
-        return "the field's value is a secret, kept back"
+        return SECRET_VALUE
     if data.get("value") is None and data.get("long") is not None:
         return "the field's value is too long to be kept beside the others"
     return None
