@@ -76,18 +76,21 @@ def screen_like(event: Event, world: World, args: ScreenLikeArgs) -> Iterator[Re
     key = f"screen:{','.join(map(str, args.pixels))}"
     measured = [mapping(one) for one in listed(event.data.get("regions"))]
     found = next((one for one in measured if one.get("region") == args.pixels), None)
-    if found is None:
+    level = None if found is None else _level(found.get("gray"), found.get("phash"), args)
+    if level is None:
         raise UnseenError("the region was not measured in the recording", Reading(1.0, key))
-    yield Reading(_level(found.get("gray"), found.get("phash"), args), key)
+    yield Reading(level, key)
 
 
-def _level(gray: object, phash: object, args: ScreenLikeArgs) -> float:
+def _level(gray: object, phash: object, args: ScreenLikeArgs) -> float | None:
+    """Return how like the region is to the reference, from 0 to 1; None where its measure is not
+    there or can't be read."""
     if args.phash is not None:
         bits = differing_bits(phash, args.phash)
-        return float(bits is not None and bits <= args.bits)
+        return None if bits is None else float(bits <= args.bits)
     found, expected = grays(gray), grays(args.to)
     if found is None or expected is None:
-        return 0.0
+        return None
     alike = round(ssim(found, expected), 6)
     if args.grade is None:
         return float(alike >= ENOUGH)

@@ -46,11 +46,9 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
 NO: dict[str, list[tuple[Any, list[Said]]]] = {
     "screen_like": [
         (LIKE, [captured(OTHER)]),
-        (LIKE, [captured("not base64")]),
         (LIKE, [captured(BOARD, baseline=True)]),
         ({**LIKE, **GRADE}, [captured(OTHER)]),
         ({**HASH, "bits": 1}, [captured(BOARD, phash="000000000000003f")]),
-        (HASH, [captured(BOARD, phash="no hash")]),
         (LIKE, [clicked("Go")]),
     ]
 }

@@ -32,10 +32,16 @@ def test_the_latest_picture_decides_the_end(play: Any, steps: list[list[Said]], 
 
 
 @pytest.mark.parametrize(
-    "said", [captured(BOARD, regions=[]), captured(BOARD, region=[0, 0, 9, 9])]
+    ("when", "said"),
+    [
+        (LIKE, captured(BOARD, regions=[])),
+        (LIKE, captured(BOARD, region=[0, 0, 9, 9])),
+        (LIKE, captured("not base64")),
+        (HASH, captured(BOARD, phash="no hash")),
+    ],
 )
-def test_a_region_that_was_not_measured_is_null(said: Said) -> None:
-    reward = run(ruleset(MILESTONE), *episode([said]))[0]
+def test_a_region_that_was_not_measured_is_null(when: dict[str, Any], said: Said) -> None:
+    reward = run(ruleset({**MILESTONE, "when": {"screen_like": when}}), *episode([said]))[0]
     assert (reward.reward, reward.mask) == (None, True)
     assert "not measured" in str(reward.reason)
 
