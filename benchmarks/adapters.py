@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 from milestoned_client import RewardClient, Sample
 from milestoned_client.adapters import scoring
-from milestoned_client.adapters.settings import Settings
+from milestoned_client.adapters.settings import AdapterSettings
 from websockets.sync.client import connect
 
 from benchmarks.measure import line
@@ -73,7 +73,10 @@ def _runs(service: DemoService, client: RewardClient) -> dict[str, Callable[[], 
     posts: dict[str, Callable[[], Any]] = {
         path: _post(bare, path, body) for path, body in BODIES.items()
     }
-    sample, settings = [Sample(label=LABEL, answer="42")], Settings(service.url, service.token)
+    sample, settings = (
+        [Sample(label=LABEL, answer="42")],
+        AdapterSettings(service.url, service.token),
+    )
     address = service.url.replace("http", "ws", 1)
     socket = connect(
         f"{address}/openenv/ws", additional_headers={"authorization": f"Bearer {service.token}"}

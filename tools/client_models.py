@@ -47,7 +47,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     "Event": ("EventShape",),
     "Transition": ("TransitionShape",),
     "Sample": ("SampleShape",),
-    "Score": ("Score",),
+    "Score": ("SampleScore",),
     "ListedEpisode": ("ListedEpisodeShape",),
     "EpisodePage": ("EpisodesShape",),
     "DrawnEpisodes": ("EpisodeSampleShape",),

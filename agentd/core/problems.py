@@ -18,7 +18,7 @@ BODY_DEPTH = 100
 """How deep a body may nest. As the service's."""
 
 
-class ProblemError(Exception):
+class ControlProblemError(Exception):
     """A refusal: HTTP status, title, detail, and members such as field, value and wanted."""
 
     def __init__(self, status: int, title: str, detail: str, **members: object) -> None:
@@ -33,11 +33,13 @@ class ProblemError(Exception):
         }
 
 
-def field_problem(field: str, value: object, wanted: str, status: int = 422) -> ProblemError:
+def field_problem(field: str, value: object, wanted: str, status: int = 422) -> ControlProblemError:
     """Make the refusal of one field; a long value is shown by its first 120 characters."""
     shown = value if isinstance(value, int | float | bool | type(None)) else str(value)[:120]
     detail = f"{field} is {shown!r}, wanted {wanted}"
-    return ProblemError(status, "Wrong field", detail, field=field, value=shown, wanted=wanted)
+    return ControlProblemError(
+        status, "Wrong field", detail, field=field, value=shown, wanted=wanted
+    )
 
 
 def answer(value: object, status: int = 200) -> Response:
@@ -46,8 +48,8 @@ def answer(value: object, status: int = 200) -> Response:
 
 
 async def on_problem(request: Request, error: Exception) -> Response:
-    """Answer a `ProblemError`; an exception handler of Starlette's."""
-    assert isinstance(error, ProblemError)
+    """Answer a `ControlProblemError`; an exception handler of Starlette's."""
+    assert isinstance(error, ControlProblemError)
     headers = {"www-authenticate": "Bearer"} if error.status == 401 else None
     return Response(orjson.dumps(error.members), error.status, headers, media_type=PROBLEM)
 
@@ -55,7 +57,7 @@ async def on_problem(request: Request, error: Exception) -> Response:
 async def body_of(
     request: Request, fields: Mapping[str, tuple[type, ...]], needed: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Read the request's JSON object; raises `ProblemError`.
+    """Read the request's JSON object; raises `ControlProblemError`.
 
     ``fields``: the types that each field may have (``object``: any), other fields are refused;
     ``needed``: the fields that may not be missing.
@@ -69,8 +71,8 @@ async def body_of(
 def check_fields(
     body: Mapping[str, Any], fields: Mapping[str, tuple[type, ...]], needed: tuple[str, ...] = ()
 ) -> None:
-    """Raise `ProblemError` for the first field of an object that is none of ``fields``, of another
-    type, or of ``needed`` and missing."""
+    """Raise `ControlProblemError` for the first field of an object that is none of ``fields``, of
+    another type, or of ``needed`` and missing."""
     for name, value in body.items():
         if name not in fields:
             known = ", ".join(fields) or "an empty object"
@@ -89,22 +91,22 @@ async def _read_body(request: Request) -> bytearray:
         raw += chunk
         if len(raw) > BODY_BYTES:
             detail = f"the body is longer than {BODY_BYTES} bytes"
-            raise ProblemError(413, "Body too large", detail, wanted=BODY_BYTES)
+            raise ControlProblemError(413, "Body too large", detail, wanted=BODY_BYTES)
     return raw
 
 
 def parse_object(raw: bytes | bytearray, name: str) -> dict[str, Any]:
-    """Parse a JSON object, which messages call ``name``. Raises `ProblemError`."""
+    """Parse a JSON object, which messages call ``name``. Raises `ControlProblemError`."""
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise ProblemError(400, "Not JSON", f"the {name} is not JSON: {error}") from None
+        raise ControlProblemError(400, "Not JSON", f"the {name} is not JSON: {error}") from None
     if not isinstance(body, dict):
         raise field_problem(name, body, "a JSON object")
     if deeper(body, BODY_DEPTH):
         detail = f"the {name} is nested deeper than {BODY_DEPTH}"
         expected = f"at most {BODY_DEPTH} lists and objects in each other"
-        raise ProblemError(422, "Nested too deep", detail, wanted=expected)
+        raise ControlProblemError(422, "Nested too deep", detail, wanted=expected)
     return body
 
 

@@ -117,7 +117,7 @@ def _seconds(about: str) -> Parameter:
     return option(about, "SECONDS", _read_seconds)
 
 
-class Line(NamedTuple):
+class BrowserLine(NamedTuple):
     """Another way to the browser than its port: what opens a connection
     (agentd/sources/cdp/transport/connection.py), raising `SourceLostError`, and the browser context
     that it is for (None: all)."""
@@ -134,7 +134,7 @@ class CommandSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(CommandSettings):
+class DaemonSettings(CommandSettings):
     """What is watched, and where the harness reaches the daemon. Raises `UsageError` for options
     that do not go together."""
 
@@ -202,7 +202,7 @@ class Settings(CommandSettings):
     journal_max: Annotated[int, _bytes("the journal's cap, as in 512M (default 1G)")] = KEEP_BYTES
     connect: Annotated[Callable[[Mapping[str, Any]], Source] | None, Parameter(parse=False)] = None
     """Makes the browser source inside a harness's process; never an option."""
-    line: Annotated[Line | None, Parameter(parse=False)] = None
+    line: Annotated[BrowserLine | None, Parameter(parse=False)] = None
     """How script probes reach the browser there; never an option."""
 
     def __post_init__(self) -> None:
@@ -241,7 +241,7 @@ class Settings(CommandSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServedSettings(Settings):
+class ServedSettings(DaemonSettings):
     """A daemon that ships its journal to a service."""
 
     service: Annotated[str, _url("the service, as in http://127.0.0.1:8420")]
@@ -316,7 +316,7 @@ class JoinSettings(ServedSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordSettings(Settings):
+class RecordSettings(DaemonSettings):
     """`agentd record`."""
 
     out: Annotated[Path, option("the recording to write (.mrec)", "FILE")]

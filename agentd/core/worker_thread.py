@@ -21,7 +21,7 @@ from agentd.core.source import Sink, SourceLostError
 Question = Callable[[], None]
 
 
-class Worker:
+class SourceThread:
     """Runs ``work(self)`` in a thread until it ends, or `run` is cancelled: then `stopping` is
     true.
 
@@ -29,7 +29,7 @@ class Worker:
     """
 
     def __init__(
-        self, name: str, work: Callable[[Worker], None], sink: Sink, ready: Callable[[], None]
+        self, name: str, work: Callable[[SourceThread], None], sink: Sink, ready: Callable[[], None]
     ) -> None:
         self._name = name
         self._work = work

@@ -27,7 +27,7 @@ ANSWER_S = 10.0
 log = structlog.get_logger(__name__)
 
 
-class Lease(NamedTuple):
+class LeasedEpisode(NamedTuple):
     """An episode to work on, and the token that appends to it."""
 
     episode: str
@@ -39,7 +39,7 @@ class HeartbeatAnswer(NamedTuple):
     """What the service says: the ``lease``, how often to beat, and why the episode asked about was
     given up."""
 
-    lease: Lease | None
+    lease: LeasedEpisode | None
     beat_s: float
     given_up: str | None
 
@@ -158,7 +158,7 @@ def _parse_answer(answer: dict[str, Any]) -> HeartbeatAnswer:
     lease = answer["lease"]
     given = answer["given_up"]
     return HeartbeatAnswer(
-        None if lease is None else Lease(lease["episode"], lease["token"], lease["task"]),
+        None if lease is None else LeasedEpisode(lease["episode"], lease["token"], lease["task"]),
         float(answer["beat_s"]),
         None if given is None else str(given["why"]),
     )

@@ -12,7 +12,7 @@ import structlog
 from agentd.core.errors import AgentdError
 from agentd.core.lock import StateLock
 from agentd.core.settings import JoinSettings
-from agentd.fleet.membership import Lease, Membership, instance_of
+from agentd.fleet.membership import LeasedEpisode, Membership, instance_of
 from agentd.run.daemon import read_token, until_signal
 from agentd.run.daemon import run as run_episode
 from agentd.session.session import Session
@@ -99,7 +99,7 @@ class Member:
                 return
 
     async def _episode(
-        self, lease: Lease, beat_s: float, stop: asyncio.Event
+        self, lease: LeasedEpisode, beat_s: float, stop: asyncio.Event
     ) -> tuple[str | None, tuple[str, str] | None]:
         """Watch one episode.
 

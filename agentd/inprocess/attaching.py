@@ -13,7 +13,13 @@ from cyclopts.argument import Argument
 
 from agentd.core.errors import UsageError
 from agentd.core.logs import set_up_quietly
-from agentd.core.settings import Line, RecordSettings, RunSettings, arguments_of, parse_settings
+from agentd.core.settings import (
+    BrowserLine,
+    RecordSettings,
+    RunSettings,
+    arguments_of,
+    parse_settings,
+)
 from agentd.inprocess.harness import Harness
 from agentd.inprocess.thread import DaemonThread, Work
 from agentd.inprocess.watch import AsyncWatch, Attaching, Watch
@@ -121,7 +127,7 @@ async def _attach_async(
 def _thread(harness: Harness, settings: _Settings, token: str | None) -> DaemonThread:
     from agentd.inprocess.source import InProcessSource, carried
 
-    line = Line(lambda: carried(harness), harness.scope)
+    line = BrowserLine(lambda: carried(harness), harness.scope)
     settings = replace(settings, connect=lambda plan: InProcessSource(harness, plan), line=line)
 
     async def work(stop: asyncio.Event, opened: Opened) -> None:

@@ -37,7 +37,7 @@ from agentd.core.errors import JournalError
 from agentd.core.settings import KEEP_BYTES
 from agentd.core.wire_limits import UnfitError, line_of
 from agentd.journal.pending_gaps import PendingGaps
-from agentd.journal.store import STATE_SOURCES, JournalStore, Row
+from agentd.journal.store import STATE_SOURCES, JournalRow, JournalStore
 from detectors.model.codec import GENESIS, encode_event, join_segment, sha256
 from detectors.model.types import Event
 from detectors.model.wire_versions import WIRE, current
@@ -76,7 +76,7 @@ class Journal:
         self._tail = [row.line for row in self.store.rows(after=self.through)]
         self._tail_bytes = sum(map(len, self._tail))
         self.last = self.through + len(self._tail)
-        self._pending: list[Row] = []
+        self._pending: list[JournalRow] = []
         self._bytes = self.store.size()
         self._pruned = 0
         self._fresh: tuple[int, bytes] = (0, b"")
@@ -117,7 +117,7 @@ class Journal:
             )
         if newest < WIRE:
             rows = [
-                Row(event.seq, event.source, event.kind, _encode(event))
+                JournalRow(event.seq, event.source, event.kind, _encode(event))
                 for event in self._decode(self.store.rows(after=self.through), [(0, newest)])
             ]
             versions.insert(0, (self.through, WIRE))
@@ -125,7 +125,9 @@ class Journal:
                 self.store.rewrite(rows, {"wire": orjson.dumps(versions)})
         return versions
 
-    def _decode(self, rows: Iterable[Row], versions: list[tuple[int, int]]) -> Iterator[Event]:
+    def _decode(
+        self, rows: Iterable[JournalRow], versions: list[tuple[int, int]]
+    ) -> Iterator[Event]:
         """Yield rows as events of this build's wire version."""
         for row in rows:
             seq, at, source, kind, data = orjson.loads(row.line)
@@ -174,7 +176,7 @@ class Journal:
 
     def _keep(self, source: str, kind: str, line: bytes) -> None:
         self.last += 1
-        self._pending.append(Row(self.last, source, kind, line))
+        self._pending.append(JournalRow(self.last, source, kind, line))
         self._tail.append(line)
         self._tail_bytes += len(line)
         self._bytes += len(line)

@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS segments (
 """
 
 
-class Row(NamedTuple):
+class JournalRow(NamedTuple):
     """One event as stored: its number, two columns to find it by, its encoded line."""
 
     seq: int
@@ -64,7 +64,10 @@ class JournalStore:
         self._db.executemany("INSERT OR REPLACE INTO named VALUES (?, ?)", values.items())
 
     def write(
-        self, rows: Sequence[Row], cuts: Sequence[tuple[int, int, str, str]], acknowledged: int
+        self,
+        rows: Sequence[JournalRow],
+        cuts: Sequence[tuple[int, int, str, str]],
+        acknowledged: int,
     ) -> None:
         """Add events and segments, and note what is acknowledged, all or nothing.
 
@@ -78,7 +81,7 @@ class JournalStore:
                 self._put({"acknowledged": str(acknowledged).encode()})
         self._acknowledged = acknowledged
 
-    def rewrite(self, rows: Sequence[Row], values: Mapping[str, bytes]) -> None:
+    def rewrite(self, rows: Sequence[JournalRow], values: Mapping[str, bytes]) -> None:
         """Put events in the place of those of the same numbers, and named values, all or
         nothing."""
         with self._transaction():
@@ -105,7 +108,7 @@ class JournalStore:
 
     def rows(
         self, *, after: int = 0, through: int = 2**62, source: str | None = None
-    ) -> Iterator[Row]:
+    ) -> Iterator[JournalRow]:
         """Yield events with ``after`` < seq <= ``through``, in order."""
         sql = "SELECT seq, source, kind, line FROM events WHERE seq > ? AND seq <= ?"
         args: tuple[object, ...] = (after, through)
@@ -113,7 +116,7 @@ class JournalStore:
             sql += " AND source = ?"
             args = (*args, source)
         for row in self._db.execute(sql + " ORDER BY seq", args):
-            yield Row(*row)
+            yield JournalRow(*row)
 
     def last_line(self) -> bytes | None:
         row = self._db.execute("SELECT line FROM events ORDER BY seq DESC LIMIT 1").fetchone()

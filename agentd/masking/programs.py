@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Form(NamedTuple):
+class SecretOptions(NamedTuple):
     """``attached``: options whose value follows in the same word; ``separate``: in the next one.
     ``users``: options with a user and a password, attached or separate, and the sign between the
     two."""
@@ -22,13 +22,13 @@ class Form(NamedTuple):
     between: str = ":"
 
 
-_MYSQL = Form(attached=("-p",))
-_BOTH_P = Form(attached=("-p",), separate=("-p",))
-_LDAP = Form(attached=("-w",), separate=("-w",))
-_ZIP = Form(attached=("-P",), separate=("-P",))
-_SAMBA = Form(users=("-U",), between="%")
+_MYSQL = SecretOptions(attached=("-p",))
+_BOTH_P = SecretOptions(attached=("-p",), separate=("-p",))
+_LDAP = SecretOptions(attached=("-w",), separate=("-w",))
+_ZIP = SecretOptions(attached=("-P",), separate=("-P",))
+_SAMBA = SecretOptions(users=("-U",), between="%")
 
-PROGRAMS: Mapping[str, Form] = {
+PROGRAMS: Mapping[str, SecretOptions] = {
     **dict.fromkeys(
         ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlcheck", "mysqlshow", "mysqlsh"),
         _MYSQL,
@@ -36,18 +36,18 @@ PROGRAMS: Mapping[str, Form] = {
     **dict.fromkeys(
         ("mariadb", "mariadb-dump", "mariadb-admin", "mariadb-import", "mariadb-check"), _MYSQL
     ),
-    **dict.fromkeys(("7z", "7za", "7zr", "rar", "unrar"), Form(attached=("-p",))),
+    **dict.fromkeys(("7z", "7za", "7zr", "rar", "unrar"), SecretOptions(attached=("-p",))),
     **dict.fromkeys(
         ("sshpass", "rdesktop", "mongo", "mongosh", "mongodump", "mongorestore"), _BOTH_P
     ),
     **dict.fromkeys(("ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"), _LDAP),
     **dict.fromkeys(("zip", "unzip", "sqlcmd", "bcp"), _ZIP),
     **dict.fromkeys(("smbclient", "rpcclient", "smbget"), _SAMBA),
-    "redis-cli": Form(separate=("-a",)),
-    "curl": Form(users=("-u", "-U")),
-    "lftp": Form(users=("-u",), between=","),
-    "openssl": Form(separate=("-pass", "-passin", "-passout")),
-    **dict.fromkeys(("xfreerdp", "xfreerdp3"), Form(attached=("/p:",))),
+    "redis-cli": SecretOptions(separate=("-a",)),
+    "curl": SecretOptions(users=("-u", "-U")),
+    "lftp": SecretOptions(users=("-u",), between=","),
+    "openssl": SecretOptions(separate=("-pass", "-passin", "-passout")),
+    **dict.fromkeys(("xfreerdp", "xfreerdp3"), SecretOptions(attached=("/p:",))),
 }
 _SHELL = re.compile(r"[;|&()`/\\=$]")
 _BUNDLED = re.compile(r"-[A-Za-z]{1,8}[uU]")
@@ -64,7 +64,7 @@ class Command:
 
     def __init__(self, sign: str) -> None:
         self._sign = sign
-        self._form = Form()
+        self._form = SecretOptions()
         self._next = ""
 
     def mask(self, word: str) -> str | None:
@@ -75,7 +75,7 @@ class Command:
         if expected == "user":
             return self._mask_user(word)
         if word in _ENDS:
-            self._form = Form()
+            self._form = SecretOptions()
             return None
         program = PROGRAMS.get(_program(word))
         if program is not None:

@@ -36,13 +36,13 @@ _LOG_END = 65_536
 """How many bytes of the log's end are searched for the reason."""
 
 
-class NotReadyError(AgentdError):
+class DaemonNotReadyError(AgentdError):
     """The daemon did not become ready; it does not run any more."""
 
 
 def start(settings: RunSettings) -> str:
-    """Start the daemon, wait until it is ready, and give what to say. Raises `NotReadyError` with
-    the reason."""
+    """Start the daemon, wait until it is ready, and return the message to print. Raises
+    `DaemonNotReadyError` with the reason."""
     log = settings.state / LOG
     with room_in(settings.state):
         settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -102,7 +102,7 @@ class _Child:
         self._over = False
 
     def wait_ready(self, wait_s: float) -> None:
-        """Return once every source sees. Raises `NotReadyError`."""
+        """Return once every source sees. Raises `DaemonNotReadyError`."""
         ends = time.monotonic() + wait_s
         waits_for = "the service's plan of the episode"
         while True:
@@ -121,8 +121,8 @@ class _Child:
             if said is None:
                 time.sleep(LOOK_S)
 
-    def _error(self, why: str, code: int = 1) -> NotReadyError:
-        error = NotReadyError(f"{why}; its log: {self._state / LOG}")
+    def _error(self, why: str, code: int = 1) -> DaemonNotReadyError:
+        error = DaemonNotReadyError(f"{why}; its log: {self._state / LOG}")
         error.exit_code = code
         return error
 

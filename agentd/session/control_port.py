@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agentd.core.errors import UsageError
-from agentd.core.problems import ProblemError, answer, body_of, field_problem, on_problem
+from agentd.core.problems import ControlProblemError, answer, body_of, field_problem, on_problem
 from agentd.core.settings import BODY_S
 from agentd.session.step_controller import Conductor, NotKeptError, Said
 from agentd.session.step_state import StepError
@@ -50,7 +50,7 @@ SOCKET_PATH = 107
 """How many bytes the kernel takes of a Unix socket's path."""
 
 
-class Readiness(Protocol):
+class DaemonReadiness(Protocol):
     """What the port asks of the supervisor: see there."""
 
     changed: asyncio.Event
@@ -69,7 +69,7 @@ class Health(NamedTuple):
     """``facts``: what /healthz says; ``sources``: what /v1/ready says and waits for."""
 
     facts: Callable[[], dict[str, Any]]
-    sources: Readiness
+    sources: DaemonReadiness
 
 
 def make_app(conductor: Conductor, token: str, health: Health) -> Starlette:
@@ -86,7 +86,11 @@ def make_app(conductor: Conductor, token: str, health: Health) -> Starlette:
             Route("/v1/ready", routes.ready, methods=["GET"]),
             Route("/healthz", routes.healthz, methods=["GET"]),
         ],
-        exception_handlers={ProblemError: on_problem, StepError: _on_step, NotKeptError: _on_full},
+        exception_handlers={
+            ControlProblemError: on_problem,
+            StepError: _on_step,
+            NotKeptError: _on_full,
+        },
     )
 
 
@@ -104,7 +108,7 @@ class _Routes:
 
     def _authorize(self, request: Request) -> None:
         if not self._has_token(request):
-            raise ProblemError(
+            raise ControlProblemError(
                 401,
                 "Not authorized",
                 "wanted the bearer token that lies in control.token in --state",
@@ -198,7 +202,7 @@ async def _on_full(request: Request, error: Exception) -> Response:
     return await on_problem(request, full_problem(error))
 
 
-class _Server(uvicorn.Server):
+class _ControlServer(uvicorn.Server):
     """uvicorn inside our loop: signals are the daemon's, not the server's."""
 
     @contextlib.contextmanager
@@ -242,7 +246,7 @@ class ControlPort:
             backlog=BACKLOG,
             timeout_graceful_shutdown=1,
         )
-        self._server = _Server(config)
+        self._server = _ControlServer(config)
         self._task: asyncio.Task[None] | None = None
 
     def _stream_of(self, conductor: Conductor | None) -> Callable[[], StepStream] | None:

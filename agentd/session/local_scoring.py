@@ -51,13 +51,13 @@ def load_rules(path: Path, option: str = "--edge") -> Ruleset:
 
 def _compile(path: Path) -> Ruleset:
     # What rules are made of comes with the extra `api`: a daemon without a task does without.
-    from detectors.sdk.plugins import GROUP, Found, take
+    from detectors.sdk.plugins import GROUP, FoundPlugin, take
     from detectors.task.ruleset import compile_task
     from detectors.task.task_json import task_from_json
 
     # The service may score by rules of others; a hint that is made without them would be another.
     take(
-        Found(entry.name, entry.dist.name, entry.dist.version, entry.load)
+        FoundPlugin(entry.name, entry.dist.name, entry.dist.version, entry.load)
         for entry in entry_points(group=GROUP)
         if entry.dist
     )

@@ -12,12 +12,12 @@ import structlog
 
 from agentd.core.clock import boot_id
 from agentd.core.disk_errors import room_in
-from agentd.core.settings import RunSettings, Settings
+from agentd.core.settings import DaemonSettings, RunSettings
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import RETRY_S, Recorder
 from agentd.session.control_port import ControlPort, Health, announce, control_token, make_app
 from agentd.session.local_scoring import Edge, load_rules
-from agentd.session.settling import Sealer
+from agentd.session.settling import StepSealer
 from agentd.session.step_controller import Conductor
 from agentd.session.step_state import Steps
 from agentd.session.supervisor import Supervisor, sources_of, unwatched
@@ -35,7 +35,7 @@ class Session:
     """The parts of one episode; ``hears`` None in ``plan``: every kind disturbs a step's quiet."""
 
     def __init__(
-        self, settings: Settings, state: Path, episode: str, plan: Mapping[str, Any]
+        self, settings: DaemonSettings, state: Path, episode: str, plan: Mapping[str, Any]
     ) -> None:
         plan = {**plan, "also": [*(plan.get("also") or ()), *settings.also]}
         self._state = state
@@ -59,7 +59,7 @@ class Session:
             needed=plan.get("hears") is not None,
             asked=asked_kinds(plan),
         )
-        sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
+        sealer = StepSealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)
         self._readiness: asyncio.Task[None] | None = None
         app = make_app(self.conductor, control, Health(self.health, self.supervisor))

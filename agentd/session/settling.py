@@ -18,7 +18,7 @@ OWN = ("journal", "steps", "screen", "visual")
 """Sources whose events come of the harness and the daemon themselves, not of an action."""
 
 
-class Sealer:
+class StepSealer:
     """Waits for the quiet after a step's end. ``hears``: kinds that disturb it, None for every
     kind."""
 

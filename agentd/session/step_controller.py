@@ -15,7 +15,7 @@ import structlog
 
 from agentd.core.wire_limits import line_of
 from agentd.journal.recorder import RETRY_S, Recorder
-from agentd.session.settling import Sealer, Why
+from agentd.session.settling import StepSealer, Why
 from agentd.session.step_state import Steps
 
 log = structlog.get_logger(__name__)
@@ -50,7 +50,9 @@ class Conductor:
     An event that no segment could hold raises `agentd.core.wire_limits.UnfitError`.
     """
 
-    def __init__(self, recorder: Recorder, steps: Steps, sealer: Sealer, sources: Sources) -> None:
+    def __init__(
+        self, recorder: Recorder, steps: Steps, sealer: StepSealer, sources: Sources
+    ) -> None:
         self.recorder = recorder
         self.steps = steps
         self.closed = asyncio.Event()

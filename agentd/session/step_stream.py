@@ -21,7 +21,7 @@ import orjson
 
 from agentd.core.problems import (
     BODY_BYTES,
-    ProblemError,
+    ControlProblemError,
     check_fields,
     field_problem,
     parse_object,
@@ -66,18 +66,19 @@ _MAX_WAITING = 64
 """Lines that wait; while there are more, nothing is read."""
 
 
-def step_problem(error: StepError) -> ProblemError:
+def step_problem(error: StepError) -> ControlProblemError:
     """Return the refusal of a step that cannot begin or end now."""
     return field_problem(error.field, error.value, error.wanted, status=409)
 
 
-def full_problem(error: NotKeptError) -> ProblemError:
+def full_problem(error: NotKeptError) -> ControlProblemError:
     """Return the refusal where the journal takes nothing."""
-    return ProblemError(507, "The journal is full", f"the journal took nothing: {error}")
+    return ControlProblemError(507, "The journal is full", f"the journal took nothing: {error}")
 
 
 def checked_begin(body: dict[str, Any]) -> dict[str, Any]:
-    """Return what a step begins with, of an object with `BEGIN_FIELDS`. Raises `ProblemError`."""
+    """Return what a step begins with, of an object with `BEGIN_FIELDS`. Raises
+    `ControlProblemError`."""
     call = body.get("call")
     if call is not None:
         check_fields(call, CALL_FIELDS, CALL_NEEDED)
@@ -119,7 +120,9 @@ class StepStream(asyncio.Protocol):
         self._kept += rest
         if len(self._kept) > BODY_BYTES:
             detail = f"a line is longer than {BODY_BYTES} bytes"
-            self._write(ProblemError(413, "Body too large", detail, wanted=BODY_BYTES).members)
+            self._write(
+                ControlProblemError(413, "Body too large", detail, wanted=BODY_BYTES).members
+            )
             self.close()
             return
         if len(self._lines) > _MAX_WAITING and not self._is_paused and self._transport:
@@ -142,7 +145,7 @@ class StepStream(asyncio.Protocol):
     async def _answer(self, raw: bytes) -> dict[str, Any]:
         try:
             return (await self._take(_parse(raw)))._asdict()
-        except ProblemError as error:
+        except ControlProblemError as error:
             return error.members
         except StepError as error:
             return step_problem(error).members
@@ -153,7 +156,7 @@ class StepStream(asyncio.Protocol):
 
     async def _take(self, line: dict[str, Any]) -> Said:
         """Do what a line says, in the order of its members. Raises as the conductor, and
-        `ProblemError`."""
+        `ControlProblemError`."""
         conductor = self._conductor
         if "begin" in line:
             check_fields(line["begin"], BEGIN_FIELDS)
@@ -177,7 +180,7 @@ class StepStream(asyncio.Protocol):
 
 
 def _parse(raw: bytes) -> dict[str, Any]:
-    """Return a line's object. Raises `ProblemError`."""
+    """Return a line's object. Raises `ControlProblemError`."""
     line = parse_object(raw, "line")
     check_fields(line, _LINE_FIELDS)
     return line

@@ -31,7 +31,7 @@ SAYINGS = {
 log = structlog.get_logger(__name__)
 
 
-class Channel:
+class CommandPoller:
     """Long-polls ``/commands`` until cancelled or closed; token errors pass through."""
 
     def __init__(self, service: Service, conductor: Conductor, shipper: Shipper) -> None:

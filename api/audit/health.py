@@ -108,7 +108,7 @@ class Counts:
         }
 
 
-class Alarm(NamedTuple):
+class HealthAlarm(NamedTuple):
     """``version`` against the one ``before``; ``says`` has the numbers."""
 
     name: str
@@ -117,11 +117,11 @@ class Alarm(NamedTuple):
     says: str
 
 
-def alarms(versions: Sequence[Counts]) -> list[Alarm]:
+def alarms(versions: Sequence[Counts]) -> list[HealthAlarm]:
     """Every alarm of versions in their order; a version of too few episodes is passed over."""
     enough = [one for one in versions if one.episodes >= MIN_EPISODES]
     return [
-        Alarm(name, now.version, before.version, says)
+        HealthAlarm(name, now.version, before.version, says)
         for before, now in itertools.pairwise(enough)
         for name, says in _of_pair(before, now)
     ]

@@ -20,7 +20,7 @@ def chain_head(rows: Sequence[Any], count: int | None = None) -> tuple[int, str]
     return len(part), part[-1].digest if part else GENESIS
 
 
-class Judged:
+class StoredJudgement:
     """The stored log of verdicts of one episode; ``problems`` are broken links, ``recorded`` what
     it says."""
 

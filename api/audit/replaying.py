@@ -12,7 +12,7 @@ import orjson
 from api.audit.counting import Counting
 from api.audit.difference import Difference, RowComparison, differs, field_differences, fields_of
 from api.audit.facts import Facts
-from api.audit.judging import Judged
+from api.audit.judging import StoredJudgement
 from api.audit.store import Audits
 from api.core.errors import ProblemError
 from api.core.frames import read_segments
@@ -54,7 +54,7 @@ class Replaying:
         self._milestones = 0
         self._reached_state = False
         self._steps: dict[int, dict[str, Any]] = {}
-        self._judged = Judged(self._id, ())
+        self._judged = StoredJudgement(self._id, ())
         self.digests: list[str] = []
         """Of the segments as they are stored."""
         self.events = self.rewards = 0
@@ -73,7 +73,7 @@ class Replaying:
         rules, problems = await self._rules()
         if rules is not None:
             self._engine = Engine(rules, self._id)
-        self._judged = Judged(self._id, await self._audits.verdicts(self._id))
+        self._judged = StoredJudgement(self._id, await self._audits.verdicts(self._id))
         for problem in (*problems, *self._judged.problems):
             yield problem
         state = await self._audits.state(self._id)

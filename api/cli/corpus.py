@@ -26,7 +26,7 @@ FAILED = 2
 """The exit status of a run that could not do what was asked."""
 
 
-class UsageError(ValueError):
+class CorpusUsageError(ValueError):
     """The arguments do not go together; the message says what was wanted."""
 
 
@@ -48,28 +48,28 @@ class Stored:
     store: Store = STORE
 
     def selection(self, recordings: Sequence[Path]) -> CorpusSelection | None:
-        """The stored episodes that are meant; None: recordings are. Raises `UsageError`."""
+        """The stored episodes that are meant; None: recordings are. Raises `CorpusUsageError`."""
         if not self.stored:
             if self.episode or self.of_task or self.of_version or self.label:
-                raise UsageError(
+                raise CorpusUsageError(
                     "--episode, --of-task, --of-version, --label: wanted --stored with them"
                 )
             if not recordings:
-                raise UsageError(
+                raise CorpusUsageError(
                     "nothing to score: wanted recordings, folders of them, or --stored"
                 )
             return None
         if recordings:
-            raise UsageError(f"--stored: wanted no recordings with it, got {recordings[0]}")
+            raise CorpusUsageError(f"--stored: wanted no recordings with it, got {recordings[0]}")
         labels = {name: _value(value) for name, value in self.label}
         episodes = self.episode or None
         return CorpusSelection(None, episodes, self.of_task, self.of_version, None, labels)
 
     def database_url(self) -> str:
-        """The address of the database of ``--stored``. Raises `UsageError`."""
+        """The address of the database of ``--stored``. Raises `CorpusUsageError`."""
         url = self.store.settings().database
         if is_missing(url):
-            raise UsageError(
+            raise CorpusUsageError(
                 f"--stored: there is no database at {url}; wanted --data or --database of a service"
             )
         return url
@@ -80,18 +80,18 @@ RECORDINGS_ALONE = Stored()
 
 
 def tasks_of(paths: Iterable[Path], overrides: dict[str, str]) -> list[Task]:
-    """The tasks in these files. Raises `UsageError` naming every problem, `OSError`."""
+    """The tasks in these files. Raises `CorpusUsageError` naming every problem, `OSError`."""
     found = []
     for path in paths:
         try:
             found.append(load_task_file(path, overrides))
         except BadTaskError as error:
-            raise UsageError(
+            raise CorpusUsageError(
                 "\n".join(f"{path}: {problem}" for problem in error.problems)
             ) from None
     twice = [task.id for task in found if [one.id for one in found].count(task.id) > 1]
     if twice:
-        raise UsageError(f"--task: {twice[0]} is given twice; wanted one file a task")
+        raise CorpusUsageError(f"--task: {twice[0]} is given twice; wanted one file a task")
     return found
 
 
@@ -99,7 +99,7 @@ def guarded(do: Callable[[], int]) -> int:
     """What ``do`` gives, or `FAILED` with the reason on stderr."""
     try:
         return do()
-    except (UsageError, ResultsError, RecordingError, NoCrewError) as error:
+    except (CorpusUsageError, ResultsError, RecordingError, NoCrewError) as error:
         print(error, file=sys.stderr)
     except UnavailableError as error:
         print(error.detail, file=sys.stderr)

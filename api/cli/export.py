@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 from tqdm import tqdm
 
 from api.cli.common import CreditTo, Overrides
-from api.cli.corpus import RECORDINGS_ALONE, Recordings, Stored, UsageError, guarded, tasks_of
+from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Recordings, Stored, guarded, tasks_of
 from api.cli.telemetry import resource_of
 from api.exporting.atif import AtifExport
 from api.exporting.card import dataset_card, tables_card
@@ -133,7 +133,7 @@ def run(
 
     def work() -> int:
         if wrong is not None:
-            raise UsageError(wrong)
+            raise CorpusUsageError(wrong)
         source = _source(recordings, stored, task, dict(set_))
         episodes, count = source()
         with _out_folder(out) as folder:
@@ -196,13 +196,13 @@ def _export_traces(
     try:
         exporting = import_module("api.telemetry.exported")
     except ImportError:
-        raise UsageError(
+        raise CorpusUsageError(
             "export: opentelemetry-proto is not installed; wanted `pip install 'milestoned[otel]'`"
         ) from None
     try:
         resource = resource_of(os.environ)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise CorpusUsageError(str(error)) from None
     opened_ns = unix_ns(opened_at)
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
         traces = (
@@ -264,7 +264,7 @@ def _parquet() -> ModuleType:
     try:
         return import_module("api.exporting.parquet")
     except ImportError:
-        raise UsageError(
+        raise CorpusUsageError(
             "export: pyarrow is not installed; wanted `pip install 'milestoned[export]'`"
         ) from None
 
@@ -285,7 +285,7 @@ def _export_tables(
 @contextmanager
 def _out_folder(out: str) -> Iterator[Path]:
     """Give the folder to write to; its files are at ``out`` once the block ends, none of them if it
-    raises. Raises `UsageError`."""
+    raises. Raises `CorpusUsageError`."""
     if "://" not in out:
         with staged_in(Path(out)) as folder:
             yield folder
@@ -293,14 +293,14 @@ def _out_folder(out: str) -> Iterator[Path]:
     try:
         stores = import_module("api.exporting.object_stores")
     except ImportError:
-        raise UsageError(
+        raise CorpusUsageError(
             "--out: obstore is not installed; wanted `pip install 'milestoned[object-store]'`"
         ) from None
     try:
         with stores.staged_for(out) as folder:
             yield folder
     except stores.ObjectStoreError as error:
-        raise UsageError(str(error)) from None
+        raise CorpusUsageError(str(error)) from None
 
 
 class ExportView(NamedTuple):
@@ -333,7 +333,7 @@ def _recorded(
     recordings: Sequence[Path], task: Sequence[Path], changed: dict[str, str]
 ) -> tuple[Iterator[Exported], int]:
     if not task:
-        raise UsageError(
+        raise CorpusUsageError(
             "--task: recordings do not hold the task they are scored by; wanted its file"
         )
     paths, tasks = recorded.files(list(recordings)), tasks_of(task, changed)
@@ -342,7 +342,7 @@ def _recorded(
 
 def _of_recording(material: Material) -> Exported:
     if material.wrong is not None:
-        raise UsageError(material.wrong)
+        raise CorpusUsageError(material.wrong)
     return Exported(material.name, material.content, task=material.task)
 
 
@@ -350,14 +350,14 @@ def _stored(
     stored: Stored, chosen: CorpusSelection, task: Sequence[Path]
 ) -> tuple[Iterator[Exported], int]:
     if task:
-        raise UsageError(
+        raise CorpusUsageError(
             "--task: stored episodes are exported as they were paid; wanted `milestoned rescore`"
             " for that"
         )
     url = stored.database_url()
     count = corpus.count(url, chosen)
     if count == 0:
-        raise UsageError("--stored: no closed episode is selected")
+        raise CorpusUsageError("--stored: no closed episode is selected")
     return map(of_store, corpus.episodes(url, chosen)), count
 
 

@@ -19,9 +19,9 @@ from api.cli.common import Overrides, whole_number
 from api.cli.corpus import (
     FAILED,
     RECORDINGS_ALONE,
+    CorpusUsageError,
     Recordings,
     Stored,
-    UsageError,
     guarded,
     tasks_of,
 )
@@ -138,7 +138,7 @@ def _again(args: RescoreSettings, results: Results | None) -> Again:
     try:
         stages = stages_of(settings)
     except StageError as error:
-        raise UsageError(str(error)) from None
+        raise CorpusUsageError(str(error)) from None
     for why in stages.off.values():
         print(why, file=sys.stderr)
     path = None
@@ -172,12 +172,12 @@ def _tell(told: RescoreOutcome, as_json: bool) -> None:
 
 
 class _Work:
-    """What is to be scored by what, as the arguments say. Raises `UsageError`, `ResultsError`,
-    `OSError`."""
+    """What is to be scored by what, as the arguments say. Raises `CorpusUsageError`,
+    `ResultsError`, `OSError`."""
 
     def __init__(self, recordings: Sequence[Path], args: RescoreSettings) -> None:
         if not args.ask_again and (args.stages.model or args.stages.judge or args.stages.budget):
-            raise UsageError(
+            raise CorpusUsageError(
                 "--model, --judge, --budget: nobody is asked; wanted --ask-again with them"
             )
         self._keep = args.out is not None
@@ -191,7 +191,7 @@ class _Work:
             self._take_old(args)
         else:
             if args.against:
-                raise UsageError(
+                raise CorpusUsageError(
                     "--against: stored episodes are compared with what they were paid; wanted none"
                 )
             self._url = args.stored.database_url()
@@ -199,16 +199,16 @@ class _Work:
                 self._selection = self._selection._replace(task=self._tasks[0].id)
             self.count = stored.count(self._url, self._selection)
             if self.count == 0:
-                raise UsageError("--stored: no closed episode is selected")
+                raise CorpusUsageError("--stored: no closed episode is selected")
         self.plan = self._plan(args)
 
     def _take_old(self, args: RescoreSettings) -> None:
         if not self._tasks:
-            raise UsageError(
+            raise CorpusUsageError(
                 "--task: recordings do not hold the task they are scored by; wanted its file"
             )
         if not args.against and args.out is None:
-            raise UsageError(
+            raise CorpusUsageError(
                 "--against: wanted the task as it was or earlier results to compare with, or --out"
                 " FILE"
             )

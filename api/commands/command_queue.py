@@ -11,7 +11,7 @@ from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 
 
-class Channel:
+class CommandQueue:
     """Waits on both ends: the daemon for commands, the harness for their events.
 
     A daemon waits at most ``call_s`` seconds, so that it is heard of as often.

@@ -16,7 +16,7 @@ MAX_SHOWN_DIGITS = 60
 WANTED_NUMBER = "a finite number, a whole one from -2^63 and below 2^63"
 
 
-class Fault(NamedTuple):
+class JsonFault(NamedTuple):
     """The first thing in a value that can't be kept: where it is, what it is in words, what was
     wanted."""
 
@@ -25,7 +25,7 @@ class Fault(NamedTuple):
     wanted: str
 
 
-def fault_of(value: Any, max_depth: int, max_nodes: int) -> Fault | None:
+def fault_of(value: Any, max_depth: int, max_nodes: int) -> JsonFault | None:
     """What is wrong with ``value``, of at most ``max_nodes`` values nested at most ``max_depth``
     deep; None if nothing.
 
@@ -36,10 +36,10 @@ def fault_of(value: Any, max_depth: int, max_nodes: int) -> Fault | None:
         path, one = waiting.pop()
         nodes += 1
         if nodes > max_nodes:
-            return Fault((), f"more than {max_nodes} values", f"at most {max_nodes} values")
+            return JsonFault((), f"more than {max_nodes} values", f"at most {max_nodes} values")
         if isinstance(one, dict | list | tuple):
             if len(path) >= max_depth:
-                return Fault(
+                return JsonFault(
                     path[:8], f"values nested {max_depth + 1} deep", f"at most {max_depth}"
                 )
             inner: Iterable[tuple[Any, Any]] = (
@@ -49,28 +49,28 @@ def fault_of(value: Any, max_depth: int, max_nodes: int) -> Fault | None:
         elif (fault := _of_single(path, one)) is not None:
             return fault
         if path and isinstance(path[-1], str) and not _is_unicode(path[-1]):
-            return Fault(path[:-1], ascii(path[-1])[:80], "a name of Unicode characters")
+            return JsonFault(path[:-1], ascii(path[-1])[:80], "a name of Unicode characters")
     return None
 
 
-def _of_single(path: Where, value: object) -> Fault | None:
+def _of_single(path: Where, value: object) -> JsonFault | None:
     if value is None or isinstance(value, bool | date):
         return None
     if isinstance(value, int):
         return (
             None
             if -MAX_WHOLE - 1 <= value <= MAX_WHOLE
-            else Fault(path, _digits(value), WANTED_NUMBER)
+            else JsonFault(path, _digits(value), WANTED_NUMBER)
         )
     if isinstance(value, float):
-        return None if math.isfinite(value) else Fault(path, str(value), WANTED_NUMBER)
+        return None if math.isfinite(value) else JsonFault(path, str(value), WANTED_NUMBER)
     if isinstance(value, str):
         return (
             None
             if _is_unicode(value)
-            else Fault(path, ascii(value)[:80], "a text of Unicode characters")
+            else JsonFault(path, ascii(value)[:80], "a text of Unicode characters")
         )
-    return Fault(path, type(value).__name__, "a JSON value")
+    return JsonFault(path, type(value).__name__, "a JSON value")
 
 
 def _digits(value: int) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from detectors.model.types import Segment
 
 
-class Standing(NamedTuple):
+class EpisodePosition(NamedTuple):
     """An episode at its last durable event. ``stored`` is the seq of the stored engine state,
     ``step`` -1 before one began, ``milestones`` how many were reached."""
 

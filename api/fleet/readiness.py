@@ -42,7 +42,7 @@ class Sight(NamedTuple):
     sources: dict[str, str | None]
 
 
-class Readiness:
+class EpisodeReadiness:
     """Reads the gaps of whole sources out of logs. A gap of a part of a page is none of these: it
     comes and goes."""
 

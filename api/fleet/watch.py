@@ -41,7 +41,7 @@ End = Callable[[str, str], Awaitable[None]]
 log = structlog.get_logger()
 
 
-class Watch:
+class FleetWatch:
     """Watches from `start` to `stop`; ``lost_s`` is how long a sandbox may be silent."""
 
     def __init__(

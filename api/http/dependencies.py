@@ -17,7 +17,7 @@ from api.audit.store import Audits
 from api.auth.rates import Rates
 from api.auth.store import Tokens
 from api.blame.blames import Blames
-from api.commands.command_queue import Channel
+from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands
 from api.core.keys import Keys
 from api.core.settings import Limits, Settings
@@ -78,7 +78,7 @@ async def _commands(connection: HTTPConnection) -> Commands:
     return parts_of(connection).commands
 
 
-async def _channel(connection: HTTPConnection) -> Channel:
+async def _channel(connection: HTTPConnection) -> CommandQueue:
     return parts_of(connection).channel
 
 
@@ -164,7 +164,7 @@ YamlPart = Annotated[ApartReader, Depends(_yaml)]
 EpisodesPart = Annotated[Episodes, Depends(_episodes)]
 OwnersPart = Annotated[Owners, Depends(_owners)]
 CommandsPart = Annotated[Commands, Depends(_commands)]
-ChannelPart = Annotated[Channel, Depends(_channel)]
+ChannelPart = Annotated[CommandQueue, Depends(_channel)]
 FollowersPart = Annotated[Followers, Depends(_followers)]
 LedgerPart = Annotated[Ledger, Depends(_ledger)]
 FollowerPart = Annotated[Follower, Depends(_follower)]

@@ -17,7 +17,7 @@ from api.episodes.store import Episodes, describe
 from api.fleet import leases
 from api.fleet.leases import Leases
 from api.fleet.owners import Owners
-from api.fleet.readiness import Readiness
+from api.fleet.readiness import EpisodeReadiness
 from api.fleet.rows import LeaseRow
 from api.http.answer_shapes import (
     ClosedShape,
@@ -91,7 +91,7 @@ async def opening_parts(
     )
 
 
-async def _readiness(request: Request) -> Readiness:
+async def _readiness(request: Request) -> EpisodeReadiness:
     return parts_of(request).readiness
 
 
@@ -271,7 +271,7 @@ async def status(episode: EpisodeId, episodes: EpisodesPart, follower: FollowerP
     dependencies=[requires(READ, or_own=True)],
 )
 async def ready(
-    episode: EpisodeId, deadline: Wait, readiness: Annotated[Readiness, Depends(_readiness)]
+    episode: EpisodeId, deadline: Wait, readiness: Annotated[EpisodeReadiness, Depends(_readiness)]
 ) -> Response:
     """Whether a step can begin: what the daemon's log tells of its sources. Waits for that at most
     `wait_ms`.

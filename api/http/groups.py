@@ -15,7 +15,7 @@ from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.shapes import MaskCauses, Wait
 from api.http.support import READ, Body, answer
-from api.scoring.fold import MIN_KNOWN, Fold, Folding
+from api.scoring.fold import MIN_KNOWN, Fold, RewardFolding
 from api.scoring.groups import GroupOptions, GroupResult
 from api.scoring.ranking import Basis, Scale
 
@@ -61,7 +61,7 @@ async def score_group(
 ) -> Response:
     """Rank episodes of one task by what the rules paid, ties by the task's tiers. Sealed rewards
     stay as they are. May be repeated: equal questions are asked once."""
-    folding = Folding(body.fold, body.gamma, body.min_known, frozenset(body.mask_causes))
+    folding = RewardFolding(body.fold, body.gamma, body.min_known, frozenset(body.mask_causes))
     options = GroupOptions(folding, body.advantages, body.scale, body.ask_tiers)
     owners.hear(who, body.episodes)
     group = await groups.score(who.tenant, body.episodes, options, Deadline(body.wait_ms))

@@ -30,11 +30,11 @@ class Rescore(Body):
     this build's rules. A task without a `select.task` scores the episodes of its own id."""
 
     task: dict[str, object] | None = None
-    registered: Registered | None = None
+    registered: TaskVersion | None = None
     select: Select = Field(default_factory=lambda: Select(labels={}))
 
 
-class Registered(Body):
+class TaskVersion(Body):
     """A registered task, of its latest version by default."""
 
     id: TaskId

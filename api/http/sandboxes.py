@@ -21,10 +21,10 @@ from api.episodes.store import Episodes
 from api.fleet import leases, version_skew
 from api.fleet import store as sandboxes
 from api.fleet.leases import Leases
-from api.fleet.readiness import Readiness
+from api.fleet.readiness import EpisodeReadiness
 from api.fleet.rows import LeaseRow, SandboxRow
 from api.fleet.store import Sandboxes
-from api.fleet.watch import Watch
+from api.fleet.watch import FleetWatch
 from api.http.authorization import requires
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
@@ -53,10 +53,10 @@ class FleetParts:
     leases: Leases
     episodes: Episodes
     notifier: Notifier
-    watch: Watch
+    watch: FleetWatch
     keys: Keys
     limits: Limits
-    readiness: Readiness
+    readiness: EpisodeReadiness
 
 
 async def _fleet_parts(request: Request) -> FleetParts:

@@ -17,10 +17,10 @@ from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.shapes import MaskCauses, Wait
 from api.http.support import READ, Body, answer
-from api.scoring.fold import MIN_KNOWN, Fold, Folding
+from api.scoring.fold import MIN_KNOWN, Fold, RewardFolding
 from api.scoring.reference import Reference, reference_of
-from api.scoring.score import Score
-from api.scoring.scorer import Sample, episodes_of
+from api.scoring.score import SampleScore
+from api.scoring.scorer import ScoredSample, episodes_of
 
 router = APIRouter(tags=["rewards"], route_class=JsonRoute)
 MAX_CHARACTERS = 1_000_000
@@ -61,7 +61,7 @@ class ScoresShape(BaseModel):
     """Scores in the order of the samples; a sample that can't be looked up has a problem document
     in `error`."""
 
-    results: list[Score | dict[str, object]]
+    results: list[SampleScore | dict[str, object]]
 
 
 @router.post(
@@ -78,14 +78,14 @@ async def score(
 ) -> Response:
     """Score episodes, steps of episodes and final answers on their own, mixed. A read, so it may be
     repeated."""
-    folding = Folding(body.fold, body.gamma, body.min_known, frozenset(body.mask_causes))
+    folding = RewardFolding(body.fold, body.gamma, body.min_known, frozenset(body.mask_causes))
     samples = [_sample(sample) for sample in body.samples]
     owners.hear(who, episodes_of(samples))
     scores = await scorer.score_all(who.tenant, samples, folding, Deadline(body.wait_ms))
     return answer({"results": [_score_document(score) for score in scores]})
 
 
-def _sample(given: SampleShape) -> Sample | ProblemError:
+def _sample(given: SampleShape) -> ScoredSample | ProblemError:
     own = Reference(given.episode, given.step, given.task, given.version)
     try:
         reference = own or reference_of(given.label)
@@ -96,10 +96,10 @@ def _sample(given: SampleShape) -> Sample | ProblemError:
             f"answer: got none; wanted the final answer that task {reference.task} is to be"
             " scored by"
         )
-    return Sample(reference, given.answer)
+    return ScoredSample(reference, given.answer)
 
 
-def _score_document(outcome: Score | ProblemError) -> dict[str, object]:
+def _score_document(outcome: SampleScore | ProblemError) -> dict[str, object]:
     if isinstance(outcome, ProblemError):
         return {"error": outcome.document()}
     return outcome.document()

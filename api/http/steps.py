@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from api.auth.store import Principal
 from api.cascade.submitted import MAX_OF_EPISODE, check_pointers
-from api.commands.command_queue import Channel
+from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands, Queued
 from api.core.notify import Deadline
 from api.episodes.store import Episodes
@@ -56,7 +56,7 @@ class CommandParts:
     """What these routes use of the service."""
 
     commands: Commands
-    channel: Channel
+    channel: CommandQueue
     rewards: RewardReader
     episodes: Episodes
     follower: Follower
@@ -81,7 +81,7 @@ Trainer = Annotated[Principal, requires(TRAINER)]
 
 async def _run_command(
     who: Principal,
-    channel: Channel,
+    channel: CommandQueue,
     idempotency: Idempotency,
     episode: str,
     wait_ms: int,

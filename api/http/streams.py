@@ -26,7 +26,7 @@ from api.http.describe import problems
 from api.http.parameters import DIGITS, EpisodeId
 from api.http.support import READ, token_of, while_known
 from api.live.streams import KINDS, WatchQuery, place_of
-from api.log.arrivals import START, Place
+from api.log.arrivals import START, LogPlace
 
 router = APIRouter(tags=["evidence"])
 _EVENT_STREAM: dict[str, Any] = {"text/event-stream": {}}
@@ -193,7 +193,7 @@ def _label(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _place(last_id: str | None) -> tuple[Place | None, int]:
+def _place(last_id: str | None) -> tuple[LogPlace | None, int]:
     if last_id is None:
         return None, 0
     if last_id == "0":

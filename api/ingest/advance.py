@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from api.core.frames import NUMBERED
-from api.episodes.position import Standing
+from api.episodes.position import EpisodePosition
 from api.episodes.reached import reached_key
 from api.ingest.placeholder_engine import Stranger
 from api.rewards.ledger_rows import milestone_rows, reward_rows, stored_rewards
@@ -49,11 +49,11 @@ class Advance(NamedTuple):
     once they are; ``alarms``: matchers that failed on it."""
 
     rows: Written
-    standing: Standing
+    standing: EpisodePosition
     alarms: Sequence[Alarm] = ()
 
 
-def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str) -> Advance:
+def advance(engine: Engine | Stranger, at: EpisodePosition, segment: Segment, now: str) -> Advance:
     """Feed ``segment``, which continues ``at``, to an ``engine`` that stands there; ``now`` is the
     time for people."""
     outcome = engine.feed(segment.events)
@@ -62,7 +62,7 @@ def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str)
     step = -1 if engine.step is None else engine.step
     reached = at.milestones + len(outcome.milestones)
     stored = segment.last if state else at.stored
-    after = Standing(segment.last, segment.digest, engine.closed, step, reached, stored)
+    after = EpisodePosition(segment.last, segment.digest, engine.closed, step, reached, stored)
     rows = _rows(engine, at, after, segment, outcome, now)
     if state:
         rows["state"] = [{"episode": segment.episode, "through": after.through, "body": state}]
@@ -73,8 +73,8 @@ def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str)
 
 def _rows(
     engine: Engine | Stranger,
-    at: Standing,
-    after: Standing,
+    at: EpisodePosition,
+    after: EpisodePosition,
     segment: Segment,
     outcome: EngineResult,
     now: str,

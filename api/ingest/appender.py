@@ -33,7 +33,7 @@ from api.core.metrics import Metrics
 from api.core.notify import ASKED, Notifier, log_of
 from api.core.settings import Limits
 from api.db.database import Database, now
-from api.episodes.position import Standing
+from api.episodes.position import EpisodePosition
 from api.episodes.store import Episodes
 from api.episodes.tables import closings, episodes
 from api.ingest.advance import STATE_EVERY, Advance, Write, advance
@@ -369,7 +369,7 @@ def _costly(why: str) -> CostlySegmentError:
     )
 
 
-def _refusal(at: Standing, segment: Segment) -> ConflictError:
+def _refusal(at: EpisodePosition, segment: Segment) -> ConflictError:
     stands: dict[str, object] = {"wanted": at.through + 1, "through": at.through, "head": at.head}
     if segment.first <= at.through:
         return ForkedLogError(

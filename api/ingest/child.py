@@ -20,7 +20,7 @@ from api.core.errors import ProblemError
 from api.core.frames import read_appended, stated_size
 from api.core.gc_tuning import spare
 from api.core.settings import Limits
-from api.episodes.position import Standing
+from api.episodes.position import EpisodePosition
 from api.ingest.advance import advance
 from api.ingest.engine_size import EngineSize
 from api.ingest.wire import (
@@ -77,7 +77,7 @@ class Detecting:
         return SegmentResult(bare, found)
 
     def _restore_engine(
-        self, episode: str, at: Standing, handed: Handed | None
+        self, episode: str, at: EpisodePosition, handed: Handed | None
     ) -> tuple[Engine | None, EngineSize]:
         engine, head, size = self._engines.get(episode) or (None, "", EngineSize())
         self._engines.drop(episode)

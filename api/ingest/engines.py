@@ -19,7 +19,7 @@ from sqlalchemy import bindparam, select
 
 from api.core.errors import RulesetChangedError, UnavailableError
 from api.db.database import Database
-from api.episodes.position import Standing
+from api.episodes.position import EpisodePosition
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.ingest.engine_size import EngineSize
@@ -79,7 +79,7 @@ class Live:
 
     episode: str
     engine: Engine | Stranger | StoredEngine | int
-    at: Standing
+    at: EpisodePosition
     size: EngineSize = field(default_factory=EngineSize)
 
     @property
@@ -224,6 +224,8 @@ class Engines:
             yield bytes(segment.frame)
 
 
-def _standing(row: EpisodeRow, stored: int) -> Standing:
+def _standing(row: EpisodeRow, stored: int) -> EpisodePosition:
     step = -1 if row.step is None else row.step
-    return Standing(row.through, row.head, row.status == "closed", step, row.milestones, stored)
+    return EpisodePosition(
+        row.through, row.head, row.status == "closed", step, row.milestones, stored
+    )

@@ -8,7 +8,7 @@ import struct
 from typing import Any, NamedTuple
 
 from api.core.errors import ProblemError
-from api.episodes.position import Standing
+from api.episodes.position import EpisodePosition
 from api.ingest.advance import Advance
 from detectors.model.types import Segment
 
@@ -32,7 +32,7 @@ class SegmentRequest(NamedTuple):
 
     episode: str
     frame: bytes
-    at: Standing
+    at: EpisodePosition
     now: str
     handed: Handed | None
 

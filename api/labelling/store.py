@@ -75,7 +75,7 @@ class ComparedEpisodes(NamedTuple):
     second_labels: Mapping[str, Any]
 
 
-class Word(NamedTuple):
+class LabelWord(NamedTuple):
     """What one person says of one pair, or of one item of one step (``second`` empty)."""
 
     task: str
@@ -110,7 +110,7 @@ class Preferences:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def say(self, tenant: str, annotator: str, word: Word) -> None:
+    async def say(self, tenant: str, annotator: str, word: LabelWord) -> None:
         """Keep it; what the same person said of the same before is replaced."""
         row = {"tenant": tenant, "annotator": annotator, **word._asdict()}
         same = [

@@ -23,7 +23,7 @@ from api.episodes.label_index import label_text
 from api.episodes.store import Episodes
 from api.live.fanout import Shared
 from api.live.live_subscribers import Followers
-from api.log.arrivals import START, Arrivals, Place
+from api.log.arrivals import START, Arrivals, LogPlace
 from api.log.frames import decoded
 from api.log.reader import event_to_json
 from api.log.rows import ArrivalRow
@@ -44,7 +44,7 @@ AGAIN_S = 0.05
 """How soon to look again where a transaction that still runs holds arrivals back."""
 
 
-class Frame(NamedTuple):
+class LiveFrame(NamedTuple):
     """One thing to tell: ``seq`` is the number of the event that it is, or that earned it."""
 
     seq: int
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
 
     last: int
     closed: bool
-    frames: Sequence[Frame]
+    frames: Sequence[LiveFrame]
 
 
 @dataclass(slots=True)
@@ -243,22 +243,22 @@ class Streams:
         if not rows:
             return None
         events = [event for event in decoded(bytes(rows[0].frame)) if event.seq > after]
-        frames = [Frame(event.seq, 0, orjson.dumps(event_to_json(event))) for event in events]
+        frames = [LiveFrame(event.seq, 0, orjson.dumps(event_to_json(event))) for event in events]
         frames += await self._earned(episode, events[0].seq, events[-1].seq)
         is_closed = events[-1].kind == "episode.closed"
         return Piece(rows[0].last, is_closed, sorted(frames, key=_order))
 
-    async def _earned(self, episode: str, first: int, last: int) -> list[Frame]:
+    async def _earned(self, episode: str, first: int, last: int) -> list[LiveFrame]:
         milestones = await self._ledger.milestones_between(episode, first, last)
         rewards = await self._ledger.rewards_between(episode, first, last)
-        frames = [Frame(seq, 1, body) for seq, body in milestones]
-        frames += [Frame(seq, 2, body) for seq, body in rewards]
+        frames = [LiveFrame(seq, 1, body) for seq, body in milestones]
+        frames += [LiveFrame(seq, 2, body) for seq, body in rewards]
         return sorted(frames, key=_order)
 
     # -- of all
 
     async def of_all(
-        self, query: WatchQuery, place: Place | None, after: int
+        self, query: WatchQuery, place: LogPlace | None, after: int
     ) -> AsyncIterator[bytes]:
         """What comes beyond event ``after`` of the segment at ``place``, and then beyond that;
         None: from now on.
@@ -278,7 +278,7 @@ class Streams:
             changed = self._notifier.watch(ANY_LOG)
             rows = await self._page(place, changed)
             for row in rows or ():
-                place = Place(row.xact, row.position)
+                place = LogPlace(row.xact, row.position)
                 async for message in self._render(query, row, 0):
                     sent_at = time.monotonic()
                     yield message
@@ -292,7 +292,7 @@ class Streams:
                 # was sent last.
                 yield _sent("place", _id(place, MAX_SEQ), b"{}")
 
-    async def moved(self, tenant: str, place: Place, seconds: float) -> Place:
+    async def moved(self, tenant: str, place: LogPlace, seconds: float) -> LogPlace:
         """Wait until something beyond ``place`` arrived of the tenant, for so many seconds at most;
         how far all is.
 
@@ -305,13 +305,13 @@ class Streams:
             if rows is None:
                 await self._notifier.wait(changed, left)
                 continue
-            place = Place(rows[-1].xact, rows[-1].position)
+            place = LogPlace(rows[-1].xact, rows[-1].position)
             if any(row.tenant == tenant for row in rows):
                 break
         return place
 
     async def _resume_all(
-        self, query: WatchQuery, place: Place, after: int, newest: Place
+        self, query: WatchQuery, place: LogPlace, after: int, newest: LogPlace
     ) -> AsyncIterator[bytes]:
         """Send the rest of the segment at ``place``, or what is lost where it is not kept."""
         next_kept = _next_kept(place, await self._arrivals.first(), newest)
@@ -320,12 +320,14 @@ class Streams:
             return
         if place == START:
             return
-        for row in await self._page(Place(place.xact, place.position - 1), None) or ():
+        for row in await self._page(LogPlace(place.xact, place.position - 1), None) or ():
             if (row.xact, row.position) == place:
                 async for message in self._render(query, row, after):
                     yield message
 
-    async def _page(self, place: Place, since: asyncio.Event | None) -> Sequence[ArrivalRow] | None:
+    async def _page(
+        self, place: LogPlace, since: asyncio.Event | None
+    ) -> Sequence[ArrivalRow] | None:
         async def read() -> Sequence[ArrivalRow] | None:
             rows = await self._arrivals.list_after(place)
             if not rows and await self._arrivals.unsettled(place):
@@ -346,28 +348,28 @@ class Streams:
             is_new = frame.seq > after or (frame.seq == after and frame.rank > 0)
             if is_new and frame.name in query.kinds:
                 body = b'%b,"%b":%b}' % (head, frame.name.encode(), frame.body)
-                yield _sent(frame.name, _id(Place(row.xact, row.position), frame.seq), body)
+                yield _sent(frame.name, _id(LogPlace(row.xact, row.position), frame.seq), body)
 
-    async def _frames(self, row: ArrivalRow) -> Sequence[Frame]:
+    async def _frames(self, row: ArrivalRow) -> Sequence[LiveFrame]:
         """What one arrival tells: a segment, or the reward of a step that was decided."""
         if row.first == ASIDE:
             body, _ = await self._ledger.stored(row.episode, row.last)
-            return () if body is None else (Frame(MAX_SEQ, 2, body),)
+            return () if body is None else (LiveFrame(MAX_SEQ, 2, body),)
         piece = await self._piece(row.episode, row.first - 1, None)
         return () if piece is None else piece.frames
 
 
-def _order(frame: Frame) -> tuple[int, int]:
+def _order(frame: LiveFrame) -> tuple[int, int]:
     return frame.seq, frame.rank
 
 
-def place_of(id: str) -> tuple[Place, int]:
+def place_of(id: str) -> tuple[LogPlace, int]:
     """The place and event number in an id of the stream of all. Raises `ValueError`."""
     xact, position, seq = map(int, id.split("."))
-    return Place(xact, position), seq
+    return LogPlace(xact, position), seq
 
 
-def _next_kept(place: Place, oldest: Place | None, newest: Place) -> Place | None:
+def _next_kept(place: LogPlace, oldest: LogPlace | None, newest: LogPlace) -> LogPlace | None:
     """Where to go on from a ``place`` that is not kept, or no longer; None where it is kept."""
     if place > newest:
         return newest
@@ -376,7 +378,7 @@ def _next_kept(place: Place, oldest: Place | None, newest: Place) -> Place | Non
     return None
 
 
-def _id(place: Place, seq: int) -> bytes:
+def _id(place: LogPlace, seq: int) -> bytes:
     return b"%d.%d.%d" % (*place, seq)
 
 

@@ -51,14 +51,14 @@ _OF_EPISODES = (
 )
 
 
-class Place(NamedTuple):
+class LogPlace(NamedTuple):
     """How far somebody has read: sorts as the log of all episodes does."""
 
     xact: int
     position: int
 
 
-START = Place(-1, -1)
+START = LogPlace(-1, -1)
 
 
 def arriving(embedded: bool) -> Rows:
@@ -90,22 +90,22 @@ class Arrivals:
             .limit(1)
         )
 
-    async def list_after(self, place: Place) -> Sequence[ArrivalRow]:
+    async def list_after(self, place: LogPlace) -> Sequence[ArrivalRow]:
         """The next arrivals beyond ``place``, with their episodes' labels, task and tenant; at most
         `PAGE`."""
         return await self._database.all(self._after, place._asdict())
 
-    async def unsettled(self, place: Place) -> bool:
+    async def unsettled(self, place: LogPlace) -> bool:
         """Whether there are arrivals beyond ``place`` that an older transaction still holds
         back."""
         return await self._database.first(self._beyond, place._asdict()) is not None
 
-    async def last(self) -> Place:
+    async def last(self) -> LogPlace:
         """Where a watcher begins who wants only what is to come."""
         row = await self._database.first(self._last)
-        return START if row is None else Place(row.xact, row.position)
+        return START if row is None else LogPlace(row.xact, row.position)
 
-    async def first(self) -> Place | None:
+    async def first(self) -> LogPlace | None:
         """The oldest arrival that is kept."""
         oldest = (
             select(arrivals.c.xact, arrivals.c.position)
@@ -113,7 +113,7 @@ class Arrivals:
             .limit(1)
         )
         row = await self._database.first(oldest)
-        return None if row is None else Place(row.xact, row.position)
+        return None if row is None else LogPlace(row.xact, row.position)
 
     async def adopt(self) -> int:
         """Count as old what a restore brought from another server; gives how many rows that were.

@@ -19,7 +19,7 @@ import orjson
 from pydantic import ValidationError
 
 from api.blame.blames import Blames
-from api.commands.command_queue import Channel
+from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands
 from api.core.errors import EpisodeClosedError, ProblemError, UnavailableError
 from api.core.notify import Deadline, Notifier
@@ -42,7 +42,7 @@ from api.ors.tools import (
 from api.rewards.ledger import Ledger
 from api.rewards.rewards import RewardReader
 from api.scoring.reference import Reference
-from api.scoring.score import Score
+from api.scoring.score import SampleScore
 from api.scoring.turns import Turns
 
 STOPPING = "the service is going down"
@@ -55,7 +55,7 @@ class ToolCalls:
         self,
         sessions: ToolSessions,
         commands: Commands,
-        channel: Channel,
+        channel: CommandQueue,
         rewards: RewardReader,
         ledger: Ledger,
         turns: Turns,
@@ -231,7 +231,7 @@ class ToolCalls:
         return _paid(finished(session), "The answer was taken; the episode is over.", payment)
 
 
-def _payment_of(score: Score, rewards: Sequence[Mapping[str, Any]]) -> Payment:
+def _payment_of(score: SampleScore, rewards: Sequence[Mapping[str, Any]]) -> Payment:
     """Return the payment of several steps: the first that is not known says why."""
     if score.reward is not None:
         return Payment(score.reward, "sealed", None, rewards)

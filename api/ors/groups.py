@@ -18,14 +18,14 @@ from api.core.errors import InvalidError, UnavailableError
 from api.core.notify import Deadline, Notifier
 from api.ors.calls import STOPPING
 from api.ors.sessions import StoredCall, ToolSession
-from api.scoring.fold import Folding
+from api.scoring.fold import RewardFolding
 from api.scoring.groups import UNSETTLED, GroupOptions, GroupResult, GroupScorer, MemberResult
 from api.scoring.ranking import DIGITS, RankedPlace, normalise_advantages, rank_keys
 from api.scoring.reference import Reference
-from api.scoring.score import Score
-from api.scoring.scorer import Sample, Scorer
+from api.scoring.score import SampleScore
+from api.scoring.scorer import ScoredSample, Scorer
 
-OPTIONS = GroupOptions(Folding(), "rank", "std", ask_tiers=True)
+OPTIONS = GroupOptions(RewardFolding(), "rank", "std", ask_tiers=True)
 NOT_FINAL = "the group is not complete: {} is not final yet; ask again"
 NO_EPISODE = (
     "metadata.episode: expected the candidate's episode, as the others have it, got none: what was"
@@ -88,7 +88,7 @@ class GroupScoring:
     ) -> list[dict[str, Any]]:
         """Compare final answers, each scored by the task alone: nothing was observed."""
         reference = Reference(task=session.task, version=session.version)
-        samples = [Sample(reference, candidate.answer) for candidate in candidates]
+        samples = [ScoredSample(reference, candidate.answer) for candidate in candidates]
         scores = await asyncio.gather(
             *(
                 self._scorer.score(session.tenant, sample, OPTIONS.folding, deadline)
@@ -134,7 +134,7 @@ def _member_score(candidate: Candidate, member: MemberResult, group: GroupResult
 
 
 def _answer_score(
-    candidate: Candidate, score: Score, place: RankedPlace | None, advantage: float | None
+    candidate: Candidate, score: SampleScore, place: RankedPlace | None, advantage: float | None
 ) -> dict[str, Any]:
     if place is None:
         status = _status(score.failure_kind)

@@ -8,7 +8,7 @@ from api.commands.store import Commands
 from api.core.background import PeriodicTask
 from api.core.errors import GoneError, NotFoundError, StartingError
 from api.core.notify import Deadline
-from api.fleet.readiness import Readiness
+from api.fleet.readiness import EpisodeReadiness
 from api.ors.calls import ToolCalls
 from api.ors.sessions import ToolSession, ToolSessions
 
@@ -29,7 +29,7 @@ class Lifecycle:
         sessions: ToolSessions,
         calls: ToolCalls,
         commands: Commands,
-        readiness: Readiness,
+        readiness: EpisodeReadiness,
         silent_s: float = SILENT_S,
     ) -> None:
         self._sessions, self._calls = sessions, calls

@@ -27,7 +27,7 @@ from api.pages.detail import Focus, FocusPart, UsedDetailParts, detail_of
 from api.pages.episode_view import EpisodeView, LoadedView, list_milestones
 from api.pages.render import HEADERS, page
 from api.pages.viewer import Viewer, ViewerStream
-from api.timeline.timeline import Line, Span, fits, fold_lines
+from api.timeline.timeline import Span, TimelineRow, fits, fold_lines
 
 MAX_LINES = 400
 """Lines of one step that are sent at once; the rest is a link away."""
@@ -67,7 +67,7 @@ async def episode(
     """The page; ``?step=3`` opens a step, ``?step=opening`` what came before the first, ``&after=``
     its next lines; ``?milestone=ID`` and ``?event=7`` say more of those."""
     chosen = _chosen(focus, now)
-    lines: list[Line] = []
+    lines: list[TimelineRow] = []
     more = None
     if chosen is not None:
         lines, more = await _lines(parts.follower, now, chosen, after)
@@ -175,7 +175,7 @@ def _slots(now: EpisodeView) -> dict[int, int]:
 
 async def _lines(
     follower: Follower, now: EpisodeView, span: Span, after: int
-) -> tuple[list[Line], int | None]:
+) -> tuple[list[TimelineRow], int | None]:
     """The lines of a step beyond event ``after``, and the event after which there are more."""
     events = await follower.between(now.row.id, max(span.first, after + 1), span.last)
     lines = fold_lines(events, now.evidence)

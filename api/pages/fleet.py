@@ -16,7 +16,7 @@ from api.core.notify import Notifier
 from api.db.database import now
 from api.fleet.owners import Owners, OwnerSilence
 from api.fleet.store import GONE, LIVING, Sandboxes, describe
-from api.fleet.watch import Watch
+from api.fleet.watch import FleetWatch
 from api.http.support import parts_of
 from api.live.streams import Streams
 from api.log.arrivals import Arrivals
@@ -45,7 +45,7 @@ class FleetPageParts:
     sandboxes: Sandboxes
     overview: Overview
     owners: Owners
-    watch: Watch
+    watch: FleetWatch
     metrics: Metrics
 
 

@@ -22,7 +22,7 @@ from api.http.support import TRAINER, parts_of
 from api.labelling.agreement import alpha
 from api.labelling.exporting import FOLDER, lines
 from api.labelling.queue import QueueItem, by_item, disagreed, open_to, queue, swapped
-from api.labelling.store import STEP, Preferences, Word
+from api.labelling.store import STEP, LabelWord, Preferences
 from api.pages.render import page
 from api.pages.viewer import Form, Viewer, sent_form, visitor
 from api.pages.zipping import whole, zipped
@@ -119,7 +119,7 @@ async def say(
     await parts.preferences.say(
         who.tenant,
         who.id,
-        Word(item.task, item.first, item.second, item.step, item.item, choice, final),
+        LabelWord(item.task, item.first, item.second, item.step, item.item, choice, final),
     )
     back = "/label?" + urlencode({"task": task}) if task else "/label"
     return Response(status_code=303, headers={"location": back})

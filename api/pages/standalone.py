@@ -19,7 +19,7 @@ from api.pages.episode_view import list_milestones
 from api.pages.render import read_static, render
 from api.replay.recordings import read_frames
 from api.rewards.scored_episode import Result, ruleset_of
-from api.timeline.timeline import Line, Outline, Span, fold_lines
+from api.timeline.timeline import Outline, Span, TimelineRow, fold_lines
 from detectors.model.rewards import MilestoneJson, RewardJson
 from detectors.model.types import Event
 
@@ -46,7 +46,7 @@ class StepPart(NamedTuple):
 
     span: Span
     reward: RewardJson | None
-    lines: list[Line]
+    lines: list[TimelineRow]
     left_out: int
 
 

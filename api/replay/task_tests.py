@@ -72,14 +72,14 @@ _LINES = 500
 """Lines that are read at once, as a segment holds them."""
 
 
-class Read(NamedTuple):
+class RecordingContents(NamedTuple):
     """What a recording holds: its events, and the events of its log of verdicts."""
 
     events: list[Event]
     said: list[dict[str, Json]]
 
 
-def read_of(source: Json, beside: Path | None, where: str) -> Read:
+def read_of(source: Json, beside: Path | None, where: str) -> RecordingContents:
     """Read a recording: a file beside the task, or inline. Raises `BadTestError`."""
     try:
         if isinstance(source, str) and beside is not None:
@@ -89,7 +89,7 @@ def read_of(source: Json, beside: Path | None, where: str) -> Read:
             packed = base64.b64decode(inline["frames"], validate=True)
             return _of_frames(packed, where, MAX_VALUES_BYTES)
         if isinstance(inline.get("lines"), str):
-            return Read(_of_lines(inline["lines"].encode()), [])
+            return RecordingContents(_of_lines(inline["lines"].encode()), [])
     except OSError as error:
         raise BadTestError(
             where, source, f"a recording that can be read: {error.strerror}"
@@ -100,11 +100,11 @@ def read_of(source: Json, beside: Path | None, where: str) -> Read:
     raise BadTestError(where, source, wanted)
 
 
-def read_log(path: Path) -> Read:
+def read_log(path: Path) -> RecordingContents:
     """Read a .mrec or .jsonl file. Raises `RecordingError`, `CodecError` or `OSError`."""
     packed = read_file(path)
     is_lines = path.suffix == ".jsonl"
-    return Read(_of_lines(packed), []) if is_lines else _of_frames(packed, path)
+    return RecordingContents(_of_lines(packed), []) if is_lines else _of_frames(packed, path)
 
 
 def read_events(path: Path) -> list[Event]:
@@ -112,13 +112,15 @@ def read_events(path: Path) -> list[Event]:
     return read_log(path).events
 
 
-def _of_frames(packed: bytes, where: Path | str, max_values: int | None = None) -> Read:
+def _of_frames(
+    packed: bytes, where: Path | str, max_values: int | None = None
+) -> RecordingContents:
     events = [
         event
         for segment in read_frames(packed, where, max_values=max_values)
         for event in segment.events
     ]
-    return Read(events, read_said(packed, where))
+    return RecordingContents(events, read_said(packed, where))
 
 
 def _of_lines(text: bytes) -> list[Event]:

@@ -16,7 +16,7 @@ MIN_KNOWN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Folding:
+class RewardFolding:
     """How step rewards become one number. ``gamma``: 0 to 1, of `discounted`; ``min_known``: 0 to
     1, of `known`; ``mask_causes``: what failed for one of these causes is null."""
 
@@ -32,7 +32,7 @@ def known_share(rewards: Sequence[float | None]) -> float | None:
 
 
 def fold(
-    rewards: Sequence[float | None], how: Folding, penalties: Sequence[float] = ()
+    rewards: Sequence[float | None], how: RewardFolding, penalties: Sequence[float] = ()
 ) -> float | None:
     """``sum``: Σ r_t; ``last``: r_T; ``discounted``: Σ γ^t r_t, t from 0; ``known``: see
     `known_sum`.

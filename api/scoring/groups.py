@@ -14,7 +14,7 @@ from api.core.notify import Deadline
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.rewards.ledger import Ledger
-from api.scoring.fold import Folding
+from api.scoring.fold import RewardFolding
 from api.scoring.ranking import (
     DIGITS,
     Basis,
@@ -25,8 +25,8 @@ from api.scoring.ranking import (
     rank_keys,
 )
 from api.scoring.reference import Reference
-from api.scoring.score import Score
-from api.scoring.scorer import FAILURES, Sample, Scorer
+from api.scoring.score import SampleScore
+from api.scoring.scorer import FAILURES, ScoredSample, Scorer
 from api.scoring.ties import Answer, ClosedEpisode, TieBreaker
 from api.tasks.store import Tasks
 from detectors.task.language import Escalation
@@ -113,7 +113,7 @@ class GroupResult(GroupPart):
 class GroupOptions:
     """How a group is scored. ``basis``: what advantages are computed from."""
 
-    folding: Folding
+    folding: RewardFolding
     basis: Basis
     scale: Scale
     ask_tiers: bool
@@ -159,9 +159,9 @@ class GroupScorer:
         return await self._episodes.get(episode)
 
     async def _score(
-        self, tenant: str, episode: str, folding: Folding, deadline: Deadline
-    ) -> Score:
-        sample = Sample(Reference(episode))
+        self, tenant: str, episode: str, folding: RewardFolding, deadline: Deadline
+    ) -> SampleScore:
+        sample = ScoredSample(Reference(episode))
         return await self._scorer.score(tenant, sample, folding, deadline)
 
     async def _break_tie(
@@ -243,7 +243,7 @@ class GroupScorer:
 class _Ordering:
     """The episodes of a group with what orders them: a key each, or None for what is not known."""
 
-    def __init__(self, rows: Sequence[EpisodeRow], scores: Sequence[Score]) -> None:
+    def __init__(self, rows: Sequence[EpisodeRow], scores: Sequence[SampleScore]) -> None:
         self.rows, self.scores = rows, scores
         self.keys: list[Key | None] = [
             None if score.reward is None else (round(score.reward, DIGITS),) for score in scores

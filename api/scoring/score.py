@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, computed_field
 
 
-class Score(BaseModel):
+class SampleScore(BaseModel):
     """What a sample was worth. `reward` is null where it is not known: then `mask_sample` is true
     and the failure says why, in NeMo Gym's words."""
 

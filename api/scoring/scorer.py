@@ -18,10 +18,10 @@ from api.episodes.store import Episodes
 from api.rewards.ledger import ESCALATING, Ledger
 from api.rewards.rewards import RewardReader
 from api.scoring.cause_masks import CauseMasks
-from api.scoring.fold import Folding, fold, known_share
+from api.scoring.fold import RewardFolding, fold, known_share
 from api.scoring.penalties import seen_penalties
 from api.scoring.reference import Reference
-from api.scoring.score import Score
+from api.scoring.score import SampleScore
 from api.scoring.stateless import score_answer
 from api.tasks.store import Tasks
 from detectors.model.rewards import RewardJson, encode_reward, total
@@ -39,16 +39,16 @@ UNOBSERVED = "milestoned:unobserved"
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ScoredSample:
     """What is to be scored: a reference, and for one to a task the agent's final answer."""
 
     reference: Reference
     answer: str | None = None
 
 
-def episodes_of(samples: Iterable[Sample | ProblemError]) -> set[str]:
+def episodes_of(samples: Iterable[ScoredSample | ProblemError]) -> set[str]:
     """Return the episodes that the samples name."""
-    named = {one.reference.episode for one in samples if isinstance(one, Sample)}
+    named = {one.reference.episode for one in samples if isinstance(one, ScoredSample)}
     return {episode for episode in named if episode is not None}
 
 
@@ -68,8 +68,8 @@ class Scorer:
         self._tasks, self._notifier, self._masks = tasks, notifier, masks
 
     async def score(
-        self, tenant: str, sample: Sample, folding: Folding, deadline: Deadline
-    ) -> Score:
+        self, tenant: str, sample: ScoredSample, folding: RewardFolding, deadline: Deadline
+    ) -> SampleScore:
         """What the sample was worth, if ``tenant`` may know it. Raises `NotFoundError`."""
         where = sample.reference
         if where.episode is None:
@@ -82,14 +82,14 @@ class Scorer:
     async def score_all(
         self,
         tenant: str,
-        samples: Sequence[Sample | ProblemError],
-        folding: Folding,
+        samples: Sequence[ScoredSample | ProblemError],
+        folding: RewardFolding,
         deadline: Deadline,
-    ) -> list[Score | ProblemError]:
+    ) -> list[SampleScore | ProblemError]:
         """Every sample's score or problem, in order; problems that came along stay where they
         are."""
 
-        async def score_sample(sample: Sample | ProblemError) -> Score | ProblemError:
+        async def score_sample(sample: ScoredSample | ProblemError) -> SampleScore | ProblemError:
             if isinstance(sample, ProblemError):
                 return sample
             try:
@@ -99,15 +99,17 @@ class Scorer:
 
         return list(await asyncio.gather(*map(score_sample, samples)))
 
-    async def _answer(self, tenant: str, sample: Sample) -> Score:
+    async def _answer(self, tenant: str, sample: ScoredSample) -> SampleScore:
         row = await self._tasks.find(tenant, sample.reference.task or "", sample.reference.version)
         reward = score_answer(await self._tasks.ruleset(row.number), sample.answer or "")
         document = orjson.loads(encode_reward(reward))
-        return _build_score([document], document["reward"], document, None, None, row.id, Folding())
+        return _build_score(
+            [document], document["reward"], document, None, None, row.id, RewardFolding()
+        )
 
     async def _step(
-        self, tenant: str, episode: str, step: int, folding: Folding, deadline: Deadline
-    ) -> Score:
+        self, tenant: str, episode: str, step: int, folding: RewardFolding, deadline: Deadline
+    ) -> SampleScore:
         document = orjson.loads(await self._rewards.read(tenant, episode, step, deadline))
         row = await self._episodes.get(episode)
         if folding.mask_causes and document["reward"] is not None:
@@ -115,17 +117,19 @@ class Scorer:
             viewed, _ = await self._masks.of_steps(row, sealed, folding.mask_causes)
             document = next((one for one in viewed if one["step"] == step), document)
         return _build_score(
-            [document], document["reward"], document, episode, step, row.task, Folding()
+            [document], document["reward"], document, episode, step, row.task, RewardFolding()
         )
 
-    async def last_turn(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
+    async def last_turn(
+        self, tenant: str, episode: str, step: int, deadline: Deadline
+    ) -> SampleScore:
         """What ``step`` and the episode's close after it were worth together, once closed."""
         await self._episodes.owned(tenant, episode)
-        return await self._episode(episode, Folding(), deadline, step)
+        return await self._episode(episode, RewardFolding(), deadline, step)
 
     async def _episode(
-        self, episode: str, folding: Folding, deadline: Deadline, since: int = 0
-    ) -> Score:
+        self, episode: str, folding: RewardFolding, deadline: Deadline, since: int = 0
+    ) -> SampleScore:
         row = await self._closed(episode, deadline)
         await self._answered(row, deadline)
         row = await self._episodes.get(episode)
@@ -171,7 +175,7 @@ class Scorer:
         return _build_score(steps, value, last, episode, None, row.task, folding, penalties)
 
     async def _mask(
-        self, row: EpisodeRow, steps: Sequence[RewardJson], folding: Folding, last: LastStep
+        self, row: EpisodeRow, steps: Sequence[RewardJson], folding: RewardFolding, last: LastStep
     ) -> bool:
         """Whether a closed episode is masked by its cause; then ``last`` says why."""
         if not folding.mask_causes:
@@ -227,11 +231,11 @@ def _build_score(
     episode: str | None,
     step: int | None,
     task: str | None,
-    folding: Folding,
+    folding: RewardFolding,
     penalties: Mapping[str, float] = MappingProxyType({}),
-) -> Score:
+) -> SampleScore:
     rewards = [document["reward"] for document in steps]
-    return Score(
+    return SampleScore(
         reward=value,
         reward_components=_components(steps, folding, penalties, known=value is not None),
         step_rewards=rewards,
@@ -250,7 +254,7 @@ def _build_score(
 
 def _components(
     steps: Sequence[RewardJson],
-    folding: Folding,
+    folding: RewardFolding,
     penalties: Mapping[str, float],
     *,
     known: bool,

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from api.commands.command_queue import Channel
+from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands
 from api.core.errors import InvalidError, UnavailableError
 from api.core.notify import Deadline
 from api.episodes.store import Episodes
-from api.scoring.fold import Folding
+from api.scoring.fold import RewardFolding
 from api.scoring.reference import Reference
-from api.scoring.score import Score
-from api.scoring.scorer import Sample, Scorer
+from api.scoring.score import SampleScore
+from api.scoring.scorer import ScoredSample, Scorer
 from api.tasks.store import Tasks
 
 
@@ -24,7 +24,7 @@ from api.tasks.store import Tasks
 class Turn:
     """What came of a turn: its score, and the step that runs now (None: it was the last)."""
 
-    score: Score
+    score: SampleScore
     next_step: int | None
 
 
@@ -32,7 +32,12 @@ class Turns:
     """The turns of one service's rollouts."""
 
     def __init__(
-        self, scorer: Scorer, commands: Commands, channel: Channel, episodes: Episodes, tasks: Tasks
+        self,
+        scorer: Scorer,
+        commands: Commands,
+        channel: CommandQueue,
+        episodes: Episodes,
+        tasks: Tasks,
     ) -> None:
         self._scorer, self._commands, self._channel = scorer, commands, channel
         self._episodes, self._tasks = episodes, tasks
@@ -78,7 +83,10 @@ class Turns:
                     "answer: got none; without an episode only a final answer can be scored"
                 )
             return Turn(
-                await self._scorer.score(tenant, Sample(where, answer), Folding(), deadline), None
+                await self._scorer.score(
+                    tenant, ScoredSample(where, answer), RewardFolding(), deadline
+                ),
+                None,
             )
         row = await self._episodes.get(where.episode)
         if row.status == "open" and row.step == step:
@@ -91,14 +99,14 @@ class Turns:
                 # A close seals at once; what the turn set in motion is given the time that any step
                 # has to settle.
                 await self._scorer.score(
-                    tenant, Sample(Reference(where.episode, step)), Folding(), deadline
+                    tenant, ScoredSample(Reference(where.episode, step)), RewardFolding(), deadline
                 )
                 await self._commands.close(where.episode, "the rollout ended")
                 await self._channel.closed(where.episode, deadline)
         if final:
             return Turn(await self._scorer.last_turn(tenant, where.episode, step, deadline), None)
         score = await self._scorer.score(
-            tenant, Sample(Reference(where.episode, step)), Folding(), deadline
+            tenant, ScoredSample(Reference(where.episode, step)), RewardFolding(), deadline
         )
         if score.done:
             return Turn(score, None)

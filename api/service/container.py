@@ -23,7 +23,7 @@ from api.cascade.evidence import Readings
 from api.cascade.stages import Stages
 from api.cascade.store import Verdicts
 from api.cascade.worker import Stores, Worker
-from api.commands.command_queue import Channel
+from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands
 from api.core.errors import UnavailableError
 from api.core.keys import Keys, first_admin_token, load_keys
@@ -42,9 +42,9 @@ from api.fleet.daemon_calls import CALL, SILENT, DaemonCalls
 from api.fleet.ending import end
 from api.fleet.leases import Leases
 from api.fleet.owners import Owners
-from api.fleet.readiness import Readiness
+from api.fleet.readiness import EpisodeReadiness
 from api.fleet.store import Sandboxes
-from api.fleet.watch import LOOKS, End, Watch
+from api.fleet.watch import LOOKS, End, FleetWatch
 from api.ingest.admission import AdmissionGate
 from api.ingest.appender import Log
 from api.ingest.crew import Crew
@@ -109,7 +109,7 @@ class Parts:
     yaml: ApartReader
     episodes: Episodes
     commands: Commands
-    channel: Channel
+    channel: CommandQueue
     ledger: Ledger
     crew: Crew
     log: Log
@@ -122,7 +122,7 @@ class Parts:
     packing: Packing
     gauges: Gauges
     follower: Follower
-    readiness: Readiness
+    readiness: EpisodeReadiness
     followers: Followers
     streams: Streams
     outlines: Outlines
@@ -144,7 +144,7 @@ class Parts:
     sandboxes: Sandboxes
     leases: Leases
     owners: Owners
-    watch: Watch
+    watch: FleetWatch
     rescores: Rescores
     rescorer: Rescorer
     removal: Removal
@@ -180,7 +180,7 @@ class Parts:
         crew = Crew(settings.workers, limits)
         engines = Engines(database, episodes, tasks, limits.engines_bytes)
         log = Log(database, engines, episodes, ledger, notifier, metrics, limits, crew)
-        channel = Channel(commands, episodes, notifier, limits.sandbox_lost_s * CALL)
+        channel = CommandQueue(commands, episodes, notifier, limits.sandbox_lost_s * CALL)
 
         followers = Followers(notifier)
         streams = Streams(
@@ -204,7 +204,7 @@ class Parts:
         closing = partial(end, log, segments, episodes, commands)
         watch = _build_watch(limits, database, notifier, tasks, sandboxes, leases, closing)
         calls = DaemonCalls(notifier, limits.sandbox_lost_s * SILENT)
-        readiness = Readiness(segments, episodes, leases, notifier, watch.silent_s, calls)
+        readiness = EpisodeReadiness(segments, episodes, leases, notifier, watch.silent_s, calls)
 
         sessions = ToolSessions(database)
         tool_calls = ToolCalls(
@@ -368,10 +368,10 @@ def _build_watch(
     sandboxes: Sandboxes,
     leases: Leases,
     closing: End,
-) -> Watch:
+) -> FleetWatch:
     strangers = Strangers(database, tasks)
     lost_s, keys_kept_days = limits.sandbox_lost_s, limits.keys_kept_days
-    return Watch(sandboxes, leases, strangers, notifier, closing, lost_s, keys_kept_days)
+    return FleetWatch(sandboxes, leases, strangers, notifier, closing, lost_s, keys_kept_days)
 
 
 def _build_checkpointer(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.metadata import entry_points
 
-from detectors.sdk.plugins import GROUP, Found, take
+from detectors.sdk.plugins import GROUP, FoundPlugin, take
 
 
 @cache
@@ -15,6 +15,8 @@ def load_plugins() -> tuple[str, ...]:
     found = entry_points(group=GROUP)
     return tuple(
         take(
-            Found(one.name, one.dist.name, one.dist.version, one.load) for one in found if one.dist
+            FoundPlugin(one.name, one.dist.name, one.dist.version, one.load)
+            for one in found
+            if one.dist
         )
     )

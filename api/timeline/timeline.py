@@ -29,7 +29,7 @@ LATE_SPANS = 8
 
 
 @dataclass(slots=True)
-class Line:
+class TimelineRow:
     """``count`` like events in a row, the last of them told; ``marked``: one of them is
     evidence."""
 
@@ -42,7 +42,7 @@ class Line:
     count: int = 1
     marked: bool = False
 
-    def is_like(self, other: Line) -> bool:
+    def is_like(self, other: TimelineRow) -> bool:
         """Whether both are one line: evidence is like nothing."""
         if self.marked or other.marked:
             return False
@@ -159,15 +159,15 @@ def _plain(value: Json) -> str:
     return value if isinstance(value, str) else canonical(value).decode()
 
 
-def fold_lines(events: Iterable[Event], evidence: frozenset[int]) -> list[Line]:
+def fold_lines(events: Iterable[Event], evidence: frozenset[int]) -> list[TimelineRow]:
     """Return the events as lines: neighbours of one source, kind and telling are one line; evidence
     stands alone."""
-    lines: list[Line] = []
+    lines: list[TimelineRow] = []
     for event in events:
         if event.source == LOOKS:
             continue
         marked = event.seq in evidence
-        line = Line(
+        line = TimelineRow(
             first=event.seq,
             last=event.seq,
             at=event.at,
@@ -184,7 +184,7 @@ def fold_lines(events: Iterable[Event], evidence: frozenset[int]) -> list[Line]:
     return lines
 
 
-def fits(line: Line, words: str, sources: frozenset[str]) -> bool:
+def fits(line: TimelineRow, words: str, sources: frozenset[str]) -> bool:
     """Whether a search for ``words``, in any case, among ``sources`` (none: all) finds the line."""
     if sources and line.source not in sources:
         return False

@@ -18,14 +18,14 @@ import httpx
 
 from agentd.core.logs import set_up_quietly
 from agentd.core.settings import JoinSettings
-from agentd.fleet.membership import Lease, Membership
+from agentd.fleet.membership import LeasedEpisode, Membership
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
 from agentd.run.daemon import until_signal
-from agentd.session.settling import Sealer
+from agentd.session.settling import StepSealer
 from agentd.session.step_controller import Conductor
 from agentd.session.step_state import Steps
-from agentd.uplink.command_poller import Channel
+from agentd.uplink.command_poller import CommandPoller
 from agentd.uplink.http import Service
 from agentd.uplink.uploader import Shipper
 from benchmarks.fleet.tape import Tape, load
@@ -48,16 +48,21 @@ class Player:
     """One episode: what the tape has of a step happens when the journal has that the step began."""
 
     def __init__(
-        self, client: httpx.AsyncClient, lease: Lease, plan: dict[str, Any], tape: Tape, path: Path
+        self,
+        client: httpx.AsyncClient,
+        lease: LeasedEpisode,
+        plan: dict[str, Any],
+        tape: Tape,
+        path: Path,
     ) -> None:
         self.journal = Journal(path, lease.episode)
         self._recorder = Recorder(self.journal)
         self._tape, self._steps = tape, Steps()
         service = Service(client, lease.episode, lease.token, "the lease")
-        sealer = Sealer(plan["hears"], plan["quiet_ms"], plan["settle_ms"])
+        sealer = StepSealer(plan["hears"], plan["quiet_ms"], plan["settle_ms"])
         self._conductor = Conductor(self._recorder, self._steps, sealer, Nothing())
         self._shipper = Shipper(self._recorder, service)
-        self._channel = Channel(service, self._conductor, self._shipper)
+        self._channel = CommandPoller(service, self._conductor, self._shipper)
         self._recorder.listen(self._on_event)
         self._opened = {"task": plan["task"], "digest": plan["digest"]}
 

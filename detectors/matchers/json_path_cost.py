@@ -32,7 +32,7 @@ class PathNode:
         return PathNode(value, self.root, self.meter)
 
 
-class Query:
+class CountedQuery:
     """A query whose segments are handed counting nodes."""
 
     def __init__(self, query: Any) -> None:
@@ -85,7 +85,7 @@ def _count_in(selector: Any) -> int:
     while waiting:
         one = waiting.pop()
         if hasattr(one, "query"):
-            one.query = Query(one.query)
+            one.query = CountedQuery(one.query)
             descents += one.query.descents
         compares = hasattr(one, "left") and one.operator not in ("&&", "||")
         for name in ("expression", "left", "right"):

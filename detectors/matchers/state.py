@@ -24,7 +24,7 @@ _KEYS = frozenset(("path", "value", *_LISTS))
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class StateFact:
     """What stands at ``path``: ``value`` there and nothing else; or ``all`` of these values among
     it, ``none`` of those, and objects ``without`` those keys; or anything. Values are compared as
     canonical JSON: 1 is 1.0, not "1"."""
@@ -57,7 +57,7 @@ class Fact:
 class StateMatch:
     """Facts of one document."""
 
-    facts: tuple[Fact, ...]
+    facts: tuple[StateFact, ...]
 
     WANTED: ClassVar[str] = (
         f"a list of at most {MAX_FACTS} facts {{path: a JSON Path, value? or all?, none?, without?:"
@@ -119,7 +119,7 @@ def _check_list(name: str, values: object, path: tuple[str | int, ...]) -> None:
         raise SpecError(path, values, "a list of keys" if is_keys else "a list of values")
 
 
-def _fact(spec: object, path: tuple[str | int, ...]) -> Fact:
+def _fact(spec: object, path: tuple[str | int, ...]) -> StateFact:
     if not isinstance(spec, Mapping) or set(spec) - _KEYS or not isinstance(spec.get("path"), str):
         raise SpecError(
             path,
@@ -137,4 +137,4 @@ def _fact(spec: object, path: tuple[str | int, ...]) -> Fact:
         _check_list(name, values, (*path, name))
     value = _compared(spec["value"]) if "value" in spec else None
     present, absent = (frozenset(map(_compared, lists[name])) for name in ("all", "none"))
-    return Fact(spec["path"], value, present, absent, frozenset(lists["without"]))
+    return StateFact(spec["path"], value, present, absent, frozenset(lists["without"]))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from detectors.matchers.json_path_cost import MAX_DESCENTS, Query
+from detectors.matchers.json_path_cost import MAX_DESCENTS, CountedQuery
 from detectors.matchers.schema_circles import remember_references
 from detectors.matchers.schema_cost import charge
 from detectors.matchers.schema_places import Place, read_schema
@@ -322,7 +322,7 @@ def json_path(path: str) -> Callable[[Any], list[Any]]:
     for name in ("match", "search"):
         env.function_extensions.pop(name, None)
     try:
-        query = Query(env.compile(path))
+        query = CountedQuery(env.compile(path))
     except jsonpath_rfc9535.JSONPathError as error:
         raise ValueError(f"a JSON Path as in RFC 9535: {error}") from None
     except RecursionError:

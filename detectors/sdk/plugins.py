@@ -48,7 +48,7 @@ class PlugIn:
     no: Sequence[Case]
 
 
-class Found(NamedTuple):
+class FoundPlugin(NamedTuple):
     """An entry point: its name, the distribution and its version, and what loads the object that it
     names."""
 
@@ -58,7 +58,7 @@ class Found(NamedTuple):
     load: Callable[[], object]
 
 
-def take(found: Iterable[Found]) -> list[str]:
+def take(found: Iterable[FoundPlugin]) -> list[str]:
     """Check each plug-in and add it to the rules; gives their names. Raises `PlugInError` at the
     first bad one."""
     taken: dict[str, tuple[Rule, str]] = {}
@@ -75,7 +75,7 @@ def take(found: Iterable[Found]) -> list[str]:
     return sorted(taken)
 
 
-def _checked(found: Found, where: str) -> PlugIn:
+def _checked(found: FoundPlugin, where: str) -> PlugIn:
     try:
         loaded = found.load()
     except Exception as error:  # noqa: BLE001 - it is others' code that runs here

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import orjson
 
-from api.cli.corpus import RECORDINGS_ALONE, Stored, UsageError, guarded
+from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Stored, guarded
 from api.rescoring.stored import episodes
 from common.command_line import new_app, option
 from detectors.model.json_value import JsonObject, JsonValue, read_object, require_list
@@ -110,10 +110,10 @@ def _calibrate(file: Path, stored: Stored, risk: float, out: Path | None) -> int
     from lab.evaluation.calibrating import check_left_out
 
     if not 0 < risk < 0.5:
-        raise UsageError(f"--risk: got {risk:g}, expected a share above 0 and below 0.5")
+        raise CorpusUsageError(f"--risk: got {risk:g}, expected a share above 0 and below 0.5")
     judged = _read_judged(file, stored)
     if not judged.items:
-        raise UsageError("no item has both a judge's verdict and a label; expected some")
+        raise CorpusUsageError("no item has both a judge's verdict and a label; expected some")
     found = calibrated(judged.items, risk, judged.model, judged.prompt, judged.data)
     if out is not None:
         found.write(out)
@@ -129,13 +129,13 @@ def _read_judged(file: Path, stored: Stored) -> JudgedItems:
 
     if not stored.stored:
         if file == NOTHING:
-            raise UsageError("nothing to read: expected FILE, or --stored")
+            raise CorpusUsageError("nothing to read: expected FILE, or --stored")
         try:
             return read_items(file)
         except RecordError as error:
-            raise UsageError(f"{file}: {error}") from None
+            raise CorpusUsageError(f"{file}: {error}") from None
     if file != NOTHING:
-        raise UsageError(f"--stored: expected no file with it, got {file}")
+        raise CorpusUsageError(f"--stored: expected no file with it, got {file}")
     chosen = stored.selection(())
     assert chosen is not None
     url = stored.database_url()

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import orjson
 
-from api.cli.corpus import RECORDINGS_ALONE, Stored, UsageError, guarded
+from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Stored, guarded
 from api.replay.recordings import RecordingError
 from api.rescoring.stored import episodes
 from common.command_line import new_app, option
@@ -107,20 +107,20 @@ def prefer(
 
 def _prefer_stored(stored: Stored, into: Path | None, weight: tuple[tuple[str, float], ...]) -> int:
     if into is None or not stored.stored:
-        raise UsageError("wanted --stored and --into DIR together")
+        raise CorpusUsageError("wanted --stored and --into DIR together")
     count = _write_stored(stored, into, dict(weight))
     print(f"{into / 'preferences.jsonl'}: {count} lines")
     return 0
 
 
 def _write_stored(stored: Stored, into: Path, weight: dict[str, float]) -> int:
-    """Write what the service's database knows into a folder. Raises `UsageError`."""
+    """Write what the service's database knows into a folder. Raises `CorpusUsageError`."""
     from api.labelling.decisions import Weights
     from lab.training.stored import read_words, write_stored
 
     chosen = stored.selection(())
     if chosen is None:
-        raise UsageError("wanted --stored")
+        raise CorpusUsageError("wanted --stored")
     url = stored.database_url()
     found = episodes(url, chosen)
     return write_stored(found, read_words(url), into, Weights()._replace(**weight))
@@ -342,7 +342,7 @@ def _look_for_drift(models: Path, stored: Stored, risk: float, *, roll_back: boo
     history = ModelHistory(models)
     served, chosen = history.served(), stored.selection(())
     if served is None or chosen is None:
-        raise UsageError("wanted --stored, and a model that `rm promote` made the served one")
+        raise CorpusUsageError("wanted --stored, and a model that `rm promote` made the served one")
     by = f"@{served.digest[:12]}"
     found = episodes(stored.database_url(), chosen)
     drift = find_drift((one for kept in found for one in audited(kept.verdicts, by)), risk)
@@ -355,7 +355,7 @@ def _look_for_drift(models: Path, stored: Stored, risk: float, *, roll_back: boo
         try:
             before = history.roll_back({"why": "drift", **drift.facts()})
         except HistoryError as error:
-            raise UsageError(str(error)) from None
+            raise CorpusUsageError(str(error)) from None
         print(f"served again: {before.model} ({before.digest[:12]})")
     return 1
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agentd.core.clock import GRAIN_NS, EpisodeClock, boot_id
 from agentd.core.errors import JournalError
 from agentd.journal.journal import RESERVE_BYTES, SEGMENT_BYTES, SEGMENT_EVENTS, Cut, Journal
-from agentd.journal.store import JournalStore, Row
+from agentd.journal.store import JournalRow, JournalStore
 from detectors.model.codec import GENESIS, decode_segment, encode_event, join_segment, sha256
 from detectors.model.types import Event
 from detectors.model.wire_versions import WIRE
@@ -384,7 +384,9 @@ def old_journal(path: Path, wire: int | None = None) -> bytes:
     store = JournalStore(path)
     store.put({"episode": b"E"} | ({} if wire is None else {"wire": orjson.dumps([[0, wire]])}))
     rows = [
-        Row(line[0], line[2], line[3], text) for text in OLD_LINES for line in [orjson.loads(text)]
+        JournalRow(line[0], line[2], line[3], text)
+        for text in OLD_LINES
+        for line in [orjson.loads(text)]
     ]
     store.write(rows, [(1, 3, GENESIS, sha256(text))], 0)
     store.close()

@@ -15,7 +15,7 @@ import pytest
 
 from agentd.core.errors import AgentdError
 from agentd.core.lock import StateLock
-from agentd.core.settings import Settings
+from agentd.core.settings import DaemonSettings
 from agentd.fleet.membership import instance_of
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
@@ -37,7 +37,7 @@ def no_room() -> Iterator[None]:
 
 
 def session(folder: Path) -> Session:
-    return Session(Settings(), folder, "E", {"hears": [], "quiet_ms": 0, "settle_ms": 0})
+    return Session(DaemonSettings(), folder, "E", {"hears": [], "quiet_ms": 0, "settle_ms": 0})
 
 
 async def plan(folder: Path) -> None:

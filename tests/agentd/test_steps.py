@@ -12,7 +12,7 @@ import pytest
 from agentd.core.wire_limits import EVENT_BYTES, UnfitError
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
-from agentd.session.settling import Sealer
+from agentd.session.settling import StepSealer
 from agentd.session.step_controller import Conductor, NotKeptError
 from agentd.session.step_state import StepError, Steps
 
@@ -81,7 +81,7 @@ class Stage:
         self.probe_s: float | None = None
         self.late: list[str] = []
         self.told_sealed: list[int] = []
-        self.sealer = Sealer(["file.created"], quiet_ms, settle_ms)
+        self.sealer = StepSealer(["file.created"], quiet_ms, settle_ms)
         self.conductor = Conductor(self.recorder, Steps(), self.sealer, self)
 
     async def fence(self) -> None:

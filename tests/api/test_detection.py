@@ -18,7 +18,7 @@ import pytest
 import zstandard
 
 from api.core.settings import Limits
-from api.episodes.position import Standing
+from api.episodes.position import EpisodePosition
 from api.ingest import crew
 from api.ingest.advance import Write
 from api.ingest.appender import KINDS, STATEMENTS
@@ -210,10 +210,10 @@ async def test_who_is_not_waited_for_any_more_disturbs_nobody(store: Store) -> N
 FIRST, SECOND, THIRD = (decode_segment(text) for text in texts(events("E", *SAID), [20, 20])[:3])
 RULES = compile_task(task_from_json(TASK))
 EMPTY = Handed(task_bytes(RULES.task), Engine(RULES, "E").dump())
-START = Standing(0, GENESIS, False, -1, 0, 0)
+START = EpisodePosition(0, GENESIS, False, -1, 0, 0)
 
 
-def asked(segment: Segment, at: Standing, handed: Handed | None = None) -> SegmentRequest:
+def asked(segment: Segment, at: EpisodePosition, handed: Handed | None = None) -> SegmentRequest:
     """The service asks what ``segment`` brings an episode that stands ``at``."""
     return SegmentRequest(
         "E", zstandard.compress(encode_segment(segment.events, segment.prev)), at, "now", handed

@@ -13,7 +13,7 @@ from api.rewards.explaining import of_events
 from detectors.matchers import TextMatch
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.plugins import Found, PlugIn, take
+from detectors.sdk.plugins import FoundPlugin, PlugIn, take
 from detectors.sdk.registry import rule, rules
 from detectors.sdk.world import World
 from tests.detectors import tables_probes
@@ -101,7 +101,7 @@ def test_a_rule_of_others_that_looks_deeper_is_explained_too() -> None:
     plug_in = PlugIn(
         sample_deeper, [({"name": "a"}, [created("a")])], [({"name": "a"}, [created("b")])]
     )
-    take([Found("sample_deeper", "milestoned-sample", "1", lambda: plug_in)])
+    take([FoundPlugin("sample_deeper", "milestoned-sample", "1", lambda: plug_in)])
     try:
         assert "which does not count for sample_deeper" in "\n".join(
             became("sample_deeper", {"name": "a"}, [created("b")])
@@ -123,7 +123,7 @@ def test_a_milestone_whose_rule_failed_is_not_known() -> None:
     plug_in = PlugIn(
         sample_failing, [({"name": "a"}, [owned])], [({"name": "a"}, [created("a", owner="b")])]
     )
-    take([Found("sample_failing", "milestoned-sample", "1", lambda: plug_in)])
+    take([FoundPlugin("sample_failing", "milestoned-sample", "1", lambda: plug_in)])
     try:
         unknown, nearest = became("sample_failing", {"name": "a"}, [created("b")])
     finally:

@@ -12,7 +12,7 @@ import pytest
 from api.core.errors import VersionSkewError
 from api.fleet import version_skew
 from api.fleet.ending import end
-from api.fleet.watch import Watch
+from api.fleet.watch import FleetWatch
 from api.ingest.strangers import Strangers
 from detectors.model.wire_versions import WIRE
 from tests.api.daemon import OPENED, Daemon
@@ -76,11 +76,11 @@ async def lose_everybody(*services: Service) -> None:
             await watch.look(n * LOOK_S)
 
 
-def eyes(service: Service) -> Watch:
+def eyes(service: Service) -> FleetWatch:
     parts = service.app.state.parts
     ended = partial(end, parts.log, parts.segments, parts.episodes, parts.commands)
     strangers = Strangers(parts.database, parts.tasks)
-    return Watch(parts.sandboxes, parts.leases, strangers, parts.notifier, ended, LOST_S, 7)
+    return FleetWatch(parts.sandboxes, parts.leases, strangers, parts.notifier, ended, LOST_S, 7)
 
 
 async def test_an_episode_goes_to_a_sandbox_that_is_idle(service: Service) -> None:
@@ -361,7 +361,9 @@ async def test_a_fault_of_ours_does_not_end_the_watch(service: Service) -> None:
         await end(parts.log, parts.segments, parts.episodes, parts.commands, episode, why)
 
     strangers = Strangers(parts.database, parts.tasks)
-    watch = Watch(parts.sandboxes, parts.leases, strangers, parts.notifier, fails_first, 0.6, 7)
+    watch = FleetWatch(
+        parts.sandboxes, parts.leases, strangers, parts.notifier, fails_first, 0.6, 7
+    )
     await watch.start()
     try:
         await until(lambda: len(asked) > 1)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.core.errors import InvalidError
-from api.scoring.fold import Folding, fold, known_share
+from api.scoring.fold import RewardFolding, fold, known_share
 from api.scoring.reference import Reference, reference_of
 from tests.api.service import ADMIN, TASK, Service
 from tests.support.logs import clicked, episode, went
@@ -78,7 +78,7 @@ def test_a_step_that_is_none_is_refused(step: Any) -> None:
     ],
 )
 def test_folds(rewards: list[float | None], how: Any, gamma: float, wanted: float | None) -> None:
-    found = fold(rewards, Folding(how, gamma))
+    found = fold(rewards, RewardFolding(how, gamma))
     assert found is None if wanted is None else found == pytest.approx(wanted)
 
 
@@ -105,7 +105,7 @@ def test_folds(rewards: list[float | None], how: Any, gamma: float, wanted: floa
 def test_what_is_known_is_folded_down_to_a_floor(
     rewards: list[float | None], penalties: list[float], min_known: float, wanted: float | None
 ) -> None:
-    found = fold(rewards, Folding("known", min_known=min_known), penalties)
+    found = fold(rewards, RewardFolding("known", min_known=min_known), penalties)
     assert (found is None) if wanted is None else found == pytest.approx(wanted)
 
 
@@ -121,8 +121,8 @@ def test_a_rollout_whose_penalties_are_known_gains_nothing_by_nulls(
     hidden = data.draw(st.sets(st.sampled_from(range(len(rewards)))))
     seen = [reward for n, reward in enumerate(rewards) if n in hidden and reward < 0]
     blinded = [None if n in hidden else reward for n, reward in enumerate(rewards)]
-    found = fold(blinded, Folding("known", min_known=min_known), seen)
-    whole = fold(rewards, Folding("known"))
+    found = fold(blinded, RewardFolding("known", min_known=min_known), seen)
+    whole = fold(rewards, RewardFolding("known"))
     assert whole is not None
     if any(reward < 0 for reward in rewards):
         assert found is not None

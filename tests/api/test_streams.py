@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 from api.http.support import while_known
 from api.live.streams import KINDS, LAGGING_AFTER, WatchQuery
-from api.log.arrivals import START, Place
+from api.log.arrivals import START, LogPlace
 from tests.api.service import TASK, Service, Store, running, until
 from tests.support.logs import clicked, episode, went
 
@@ -182,7 +182,7 @@ async def test_the_stream_of_all_goes_on_after_any_id(service: Service) -> None:
     async with watching(streams.of_all(_wanted(), START, 0)) as (first,):
         whole = await first.has(22)
     for n, one in enumerate(whole[:-1]):
-        place, after = Place(*map(int, one.id.split(".")[:2])), int(one.id.split(".")[2])
+        place, after = LogPlace(*map(int, one.id.split(".")[:2])), int(one.id.split(".")[2])
         async with watching(streams.of_all(_wanted(), place, after)) as (again,):
             rest = [other for other in whole[n + 1 :] if other.id != one.id]
             repeated = [other for other in whole if other.id == one.id and other.name != "event"]
@@ -212,7 +212,7 @@ async def test_what_was_forgotten_is_told_as_lost(service: Service) -> None:
         whole = await first.has(len(SAID))
     assert await parts.arrivals.trim(2) == len(SAID) - 2
     parts.streams.forget()
-    place, after = Place(*map(int, whole[0].id.split(".")[:2])), 1
+    place, after = LogPlace(*map(int, whole[0].id.split(".")[:2])), 1
     async with watching(parts.streams.of_all(_wanted("event"), place, after)) as (again,):
         got = await again.has(3)
         assert [one.name for one in got] == ["lost", "event", "event"]
@@ -282,7 +282,7 @@ async def test_rows_that_a_restore_brought_hold_no_stream_back(store: Store) -> 
         streams = service.app.state.parts.streams
         async with watching(
             streams.of_all(_wanted("event"), START, 0),
-            streams.of_all(_wanted("event"), Place(far, 1), 6),
+            streams.of_all(_wanted("event"), LogPlace(far, 1), 6),
         ) as (whole, reader):
             assert {one.data["episode"] for one in await whole.has(len(SAID))} == {id}
             assert [one.name for one in await reader.has(1)] == ["lost"]

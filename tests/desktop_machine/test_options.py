@@ -11,7 +11,7 @@ import pytest
 
 from agentd.core.errors import UsageError
 from agentd.core.extras import display_for, need
-from agentd.core.settings import RecordSettings, Settings, parse_settings
+from agentd.core.settings import DaemonSettings, RecordSettings, parse_settings
 from agentd.session.supervisor import unwatched
 from tests.desktop_machine.conftest import ROOT
 
@@ -83,5 +83,5 @@ def test_the_daemon_says_so_and_ends(tmp_path: Path, options: tuple[str, str]) -
 def test_a_rule_that_hears_what_nobody_watches_is_told() -> None:
     """Its steps are unobserved, not 0."""
     plan = {"hears": ["clipboard.changed", "process.started"]}
-    blind = unwatched(Settings(processes="all"), plan)
+    blind = unwatched(DaemonSettings(processes="all"), plan)
     assert blind == {"clipboard": "not watched: the daemon was given no --clipboard"}

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from agentd.core.source import SourceLostError
-from agentd.core.worker_thread import Worker
+from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
 from agentd.sources.processes.connector import Connector, ProcessMessage
 from agentd.sources.processes.fold import ProcessFold, bounded, is_helper
@@ -393,7 +393,7 @@ def test_what_the_kernel_told_and_nobody_read_is_a_loss() -> None:
 
     watch, ear = _ProcessWatch(str(os.getpid()), Masker(), ask_kernel=True), Ear()
     watch._connector = cast(Connector, Overrun())
-    watch.look(cast(Worker, ear))
+    watch.look(cast(SourceThread, ear))
     assert ear.said == ["events.dropped processes"]
 
 

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from agentd.core.worker_thread import Worker
+from agentd.core.worker_thread import SourceThread
 
 MANY = 1200
 
@@ -25,7 +25,7 @@ async def test_descriptors_above_1023_are_heard() -> None:
     said: list[str] = []
     over = threading.Event()
 
-    def work(worker: Worker) -> None:
+    def work(worker: SourceThread) -> None:
         worker.ready()
         while not worker.stopping:
             if worker.pause(60.0, read):
@@ -34,7 +34,7 @@ async def test_descriptors_above_1023_are_heard() -> None:
         over.set()
 
     started = asyncio.Event()
-    worker = Worker("test", work, lambda kind, data: said.append(kind), started.set)
+    worker = SourceThread("test", work, lambda kind, data: said.append(kind), started.set)
     running = asyncio.create_task(worker.run())
     try:
         waiting = asyncio.create_task(started.wait())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 
-from api.scoring.fold import Folding, fold
+from api.scoring.fold import RewardFolding, fold
 from detectors.engine.engine import Engine
 from detectors.engine.resolution import Word, decide
 from detectors.model.types import Verdict
@@ -257,8 +257,8 @@ def test_15_one_more_null_never_turns_a_known_rollout_into_nothing() -> None:
     known = [0.0, 0.4, 0.0, 0.6]
     for place in range(len(known) + 1):
         masked = [*known[:place], None, *known[place:]]
-        assert fold(masked, Folding("known")) == fold(known, Folding("known")) == 1.0
-        assert fold([*masked, *[None] * 50], Folding("known", min_known=0.0)) == 1.0
+        assert fold(masked, RewardFolding("known")) == fold(known, RewardFolding("known")) == 1.0
+        assert fold([*masked, *[None] * 50], RewardFolding("known", min_known=0.0)) == 1.0
 
 
 def _judged(rules: Ruleset, steps: list[list[Said]], score: float) -> list[float]:

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from agentd.sources.files import FilesSource
-from agentd.sources.files.facts import FileFacts, Found
+from agentd.sources.files.facts import FileFacts, FileGlance
 from agentd.sources.files.fold import Do, FileObservation, Raw, RootFold
 from tests.cdp.site import Answer, Site
 from tests.files.inside import FEW_WATCHES, enter
@@ -28,8 +28,8 @@ from tests.support.stack import chromium_preferences
 
 GOLDEN = Path(__file__).with_name("golden")
 CALLS: dict[str, Callable[..., Any] | None] = {
-    "present": FileFacts, "present_folder": None, "notice": Raw, "seen": Found, "looked": FileFacts,
-    "unsettled": Found,
+    "present": FileFacts, "present_folder": None, "notice": Raw, "seen": FileGlance, "looked": FileFacts,
+    "unsettled": FileGlance,
 }  # fmt: skip
 """The fold's calls, as recordings name them, and what their one structured argument is."""
 METHODS = {"seen": "reconcile", "looked": "finish_look", "unsettled": "finish_unsettled"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.files.facts import FileFacts, Found
+from agentd.sources.files.facts import FileFacts, FileGlance
 from agentd.sources.files.fold import FileObservation, Look, Raw, RootFold
 from agentd.sources.files.names import scaffold, spoken
 from agentd.sources.files.tree import PathTree
@@ -273,7 +273,7 @@ def test_a_glance_at_a_temporary_name(story: list[tuple[Any, ...]], looked: bool
     """Its root is read anew whenever folders are made: that is no word that a download is over."""
     teller = Teller()
     teller.tell(story)
-    done = teller.fold.reconcile(Found("a.part", "file", 9, 9, 9, 9, 0o644))
+    done = teller.fold.reconcile(FileGlance("a.part", "file", 9, 9, 9, 9, 0o644))
     assert [isinstance(do, Look) for do in done] == [True] * looked
 
 
@@ -309,21 +309,21 @@ def test_an_overtaken_look_counts_for_nothing() -> None:
 @pytest.mark.parametrize(
     ("found", "said", "looks"),
     [
-        (Found("a", "file", 1, 1, 1, 1, 0o644), [], 0),
-        (Found("a", "file", 1, 1, 2, 1, 0o600), ["file.mode_changed"], 0),
-        (Found("a", "file", 2, 2, 2, 1, 0o644), [], 1),
-        (Found("a", "file", 1, 1, 2, 9, 0o600), ["file.mode_changed"], 1),
-        (Found("a", "link", 1, 1, 2, 9, 0o777), [], 1),
-        (Found("a", "folder"), ["file.deleted", "folder.created"], 0),
-        (Found("a", "other"), ["file.deleted"], 0),
-        (Found("b", "file", 1, 1, 1, 2, 0o644), [], 1),
-        (Found("b.tmp", "file", 1, 1, 1, 2, 0o644), [], 1),
-        (Found("old.tmp", "file", 1, 1, 1, 4, 0o644), [], 0),
-        (Found("old.tmp", "file", 2, 2, 2, 4, 0o644), [], 1),
-        (Found("d", "file", 1, 1, 1, 2, 0o644), ["file.deleted", "folder.deleted"], 1),
+        (FileGlance("a", "file", 1, 1, 1, 1, 0o644), [], 0),
+        (FileGlance("a", "file", 1, 1, 2, 1, 0o600), ["file.mode_changed"], 0),
+        (FileGlance("a", "file", 2, 2, 2, 1, 0o644), [], 1),
+        (FileGlance("a", "file", 1, 1, 2, 9, 0o600), ["file.mode_changed"], 1),
+        (FileGlance("a", "link", 1, 1, 2, 9, 0o777), [], 1),
+        (FileGlance("a", "folder"), ["file.deleted", "folder.created"], 0),
+        (FileGlance("a", "other"), ["file.deleted"], 0),
+        (FileGlance("b", "file", 1, 1, 1, 2, 0o644), [], 1),
+        (FileGlance("b.tmp", "file", 1, 1, 1, 2, 0o644), [], 1),
+        (FileGlance("old.tmp", "file", 1, 1, 1, 4, 0o644), [], 0),
+        (FileGlance("old.tmp", "file", 2, 2, 2, 4, 0o644), [], 1),
+        (FileGlance("d", "file", 1, 1, 1, 2, 0o644), ["file.deleted", "folder.deleted"], 1),
     ],
 )
-def test_a_glance(found: Found, said: list[str], looks: int) -> None:
+def test_a_glance(found: FileGlance, said: list[str], looks: int) -> None:
     """What stands as it was says nothing; other permissions are said at once; other content is
     looked at first."""
     fold = RootFold()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.files.facts import FileFacts, Found
+from agentd.sources.files.facts import FileFacts, FileGlance
 from agentd.sources.files.fold import FileObservation, Raw, RootFold
 from detectors.model.types import Reward
 from tests.files.test_seal import of
@@ -127,6 +127,6 @@ def test_how_it_stands_at_the_close(how: Mapping[str, Any], kinds: list[str]) ->
     fold.present("a", MARK)
     fold.notice(Raw("written", name))
     assert fold.open_temporaries() == [name]
-    found = Found(name, how.get("what", "file"), how.get("size", 9), 2, 2, 2)
+    found = FileGlance(name, how.get("what", "file"), how.get("size", 9), 2, 2, 2)
     done = fold.finish_unsettled(found)
     assert [do.kind for do in done if isinstance(do, FileObservation)] == kinds

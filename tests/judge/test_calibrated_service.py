@@ -12,7 +12,7 @@ import pytest
 
 from api.auth.store import OPERATOR
 from api.cascade.stages import Stages
-from api.labelling.store import Word
+from api.labelling.store import LabelWord
 from api.stages.judge.calibration import load_calibration
 from api.stages.judge.judge import Judge
 from tests.api.service import Service, Store, eventually, running
@@ -72,7 +72,7 @@ async def test_labels_of_a_service_calibrate_its_judge(
         ids = await work(service, range(12))
         assert (await reward(service, ids[0]))["decided_by"] == "judge"
         for id in ids:
-            said = Word("t", id, "", 0, "step", "yes")
+            said = LabelWord("t", id, "", 0, "step", "yes")
             await service.app.state.parts.preferences.say(OPERATOR, "anna", said)
     statuses = {}
     for risk in ("0.05", "0.4"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.timeline.timeline import Line, Outline, action_text, fits, fold_lines
+from api.timeline.timeline import Outline, TimelineRow, action_text, fits, fold_lines
 from tests.support.logs import Said, began, log, sealed, went
 
 OPENED: Said = ("episode.opened", {"task": "t", "digest": "d"})
@@ -79,7 +79,7 @@ def test_a_picture_belongs_to_the_step_that_it_was_taken_of() -> None:
     ],
 )
 def test_what_a_search_finds(words: str, sources: frozenset[str], found: bool) -> None:
-    line = Line(1, 1, 0, "cdp", "page.navigated", "http://shop.test/cart")
+    line = TimelineRow(1, 1, 0, "cdp", "page.navigated", "http://shop.test/cart")
     assert fits(line, words, sources) is found
 
 

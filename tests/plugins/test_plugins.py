@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from detectors.sdk.plugins import Found, PlugIn, PlugInError, take
+from detectors.sdk.plugins import FoundPlugin, PlugIn, PlugInError, take
 from detectors.sdk.registry import Rule, foreign, rules
 from tests.plugins.sample.milestoned_sample.long_name import PLUG_IN
 from tests.support.logs import created, episode, ruleset, run
@@ -29,13 +29,13 @@ def _none_left() -> Iterator[None]:
     take([])
 
 
-def offered(plug_in: Any = PLUG_IN, name: str = NAME, version: str = "0.3.0") -> Found:
+def offered(plug_in: Any = PLUG_IN, name: str = NAME, version: str = "0.3.0") -> FoundPlugin:
     def load() -> Any:
         if isinstance(plug_in, Exception):
             raise plug_in
         return plug_in
 
-    return Found(name, "milestoned-sample", version, load)
+    return FoundPlugin(name, "milestoned-sample", version, load)
 
 
 def changed(**rule: Any) -> PlugIn:
@@ -77,7 +77,7 @@ def broken(*args: Any) -> Any:
 
 BURNT: Any = [("file.burnt", {})]
 CLICK: Any = [("element.clicked", {"tab": "T"})]
-REFUSED: dict[str, tuple[Found, str]] = {
+REFUSED: dict[str, tuple[FoundPlugin, str]] = {
     "no table of yes": (offered(replace(PLUG_IN, yes=[])), "an empty table 'yes'"),
     "no table of no": (offered(replace(PLUG_IN, no=())), "an empty table 'no'"),
     "a yes that is none": (offered(replace(PLUG_IN, yes=PLUG_IN.no)), r"yes\[0\] finds nothing"),

@@ -14,7 +14,7 @@ from milestoned_client import PeerUnreachableError, Score, UnauthorizedError
 from milestoned_client.adapters import openrlhf, scoring, slime, trl, verl
 from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.scoring import UnknownRewardError, number, worth
-from milestoned_client.adapters.settings import Settings
+from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.errors import InvalidRequestError, NotFoundError
 
 from api.core.settings import Limits
@@ -24,8 +24,8 @@ from tests.api.processes import Process
 from tests.trainers.support import EFFECTS, operator
 
 QUIZ = {"task_id": "quiz/answer"}
-HERE = Settings("http://service.test", "mt_x")
-PAYING = Settings("http://service.test", "mt_x", fallback=-0.25)
+HERE = AdapterSettings("http://service.test", "mt_x")
+PAYING = AdapterSettings("http://service.test", "mt_x", fallback=-0.25)
 
 
 @pytest.fixture(autouse=True)

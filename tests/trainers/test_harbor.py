@@ -15,11 +15,11 @@ from milestoned_client.adapters.harbor_rewards import (
     reward_dictionary,
 )
 from milestoned_client.adapters.scoring import UnknownRewardError
-from milestoned_client.adapters.settings import Settings
+from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.errors import PeerUnreachableError, UnauthorizedError
 from milestoned_client.models import Closing
 
-SETTINGS = Settings("http://service.test", "token")
+SETTINGS = AdapterSettings("http://service.test", "token")
 
 
 def milestone(id: str, worth: float) -> Milestone:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from milestoned_client.adapters.carried import label_of, last_text, named, plain
-from milestoned_client.adapters.settings import Settings, settings
+from milestoned_client.adapters.settings import AdapterSettings, settings
 
 
 @pytest.fixture(autouse=True)
@@ -21,9 +21,12 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({"url": "http://h:1/", "token": "t"}, Settings("http://h:1", "t")),
-        ({"url": "http://any:t%40@h:1/at"}, Settings("http://h:1/at", "t@")),
-        ({"url": "https://h", "token": "t", "fold": "last"}, Settings("https://h", "t", "last")),
+        ({"url": "http://h:1/", "token": "t"}, AdapterSettings("http://h:1", "t")),
+        ({"url": "http://any:t%40@h:1/at"}, AdapterSettings("http://h:1/at", "t@")),
+        (
+            {"url": "https://h", "token": "t", "fold": "last"},
+            AdapterSettings("https://h", "t", "last"),
+        ),
         (
             {
                 "url": "http://h",
@@ -33,24 +36,24 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
                 "fallback": "0",
                 "wait_s": 0,
             },
-            Settings("http://h", "t", "discounted", 0.9, 0.0, 0.0),
+            AdapterSettings("http://h", "t", "discounted", 0.9, 0.0, 0.0),
         ),
         (
             {"url": "http://h", "token": "t", "fold": "known", "min_known": "0.8"},
-            Settings("http://h", "t", "known", min_known=0.8),
+            AdapterSettings("http://h", "t", "known", min_known=0.8),
         ),
         (
             {"url": "http://h", "token": "t", "resample": "2"},
-            Settings("http://h", "t", resample=2),
+            AdapterSettings("http://h", "t", resample=2),
         ),
         (
             {"url": "http://h", "token": "t", "mask_causes": "captcha, start_state"},
-            Settings("http://h", "t", mask_causes=("captcha", "start_state")),
+            AdapterSettings("http://h", "t", mask_causes=("captcha", "start_state")),
         ),
     ],
 )
 def test_settings_come_from_keywords_or_the_environment(
-    given: dict[str, Any], wanted: Settings, monkeypatch: pytest.MonkeyPatch
+    given: dict[str, Any], wanted: AdapterSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert settings(**given) == wanted
     for name, value in given.items():

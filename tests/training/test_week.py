@@ -20,7 +20,7 @@ import pytest
 from api.auth.store import OPERATOR
 from api.cascade.stages import Stages
 from api.cli.main import main
-from api.labelling.store import Word
+from api.labelling.store import LabelWord
 from api.stages.base import Opinion, Question
 from api.stages.model.folder import load
 from api.stages.model.followed import LOOK_S, FollowedModel
@@ -93,7 +93,7 @@ async def label(service: Service, made: dict[str, bool]) -> None:
     """What a person says of the goal of each third of them."""
     for id, good in list(made.items())[::3]:
         choice = "yes" if good else "no"
-        word = Word(f"{GROUPS[0]}/fill", id, "", 1, "goal", choice)
+        word = LabelWord(f"{GROUPS[0]}/fill", id, "", 1, "goal", choice)
         await service.app.state.parts.preferences.say(OPERATOR, "anna", word)
 
 

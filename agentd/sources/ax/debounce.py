@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agentd.masking import MASK, Masker
 from agentd.sources.ax.messages import Message
-from agentd.sources.ax.model import Model, Node, handle
+from agentd.sources.ax.model import AxModel, AxNode, handle
 from agentd.sources.ax.observation import AxObservation
 
 SECRET = "password text"
@@ -31,7 +31,7 @@ MAX_PENDING = 500
 class Debouncer:
     """Objects whose content changed and was not reported yet, the oldest first."""
 
-    def __init__(self, model: Model, masker: Masker) -> None:
+    def __init__(self, model: AxModel, masker: Masker) -> None:
         self._model = model
         self._masker = masker
         self._due: dict[str, None] = {}
@@ -52,7 +52,7 @@ class Debouncer:
         self._asked |= dict.fromkeys(taken)
         return taken
 
-    def describe(self, node: Node) -> dict[str, object]:
+    def describe(self, node: AxNode) -> dict[str, object]:
         """Return the fields of an event about a widget."""
         window = self._model.window_of(node)
         return {
@@ -63,7 +63,7 @@ class Debouncer:
 
     # -- what changed
 
-    def record_edit(self, node: Node, how: str, message: Message) -> Iterator[AxObservation]:
+    def record_edit(self, node: AxNode, how: str, message: Message) -> Iterator[AxObservation]:
         """Follow a text's edit (``how``: insert or delete), as the toolkit reports it."""
         if node.role not in TEXTS and node.role not in LABELS:
             return
@@ -77,7 +77,7 @@ class Debouncer:
             yield AxObservation(kind, self.describe(node) | {"text": masked, "offset": offset})
         self._want(node)
 
-    def _start_of_edit(self, node: Node, how: str, offset: int, text: str) -> int:
+    def _start_of_edit(self, node: AxNode, how: str, offset: int, text: str) -> int:
         """Return where an edit begins: a program may count insertions from their end."""
         app = self._model.app(node.bus)
         if how == "insert" and (app.shifted or offset < 0):
@@ -85,16 +85,16 @@ class Debouncer:
             offset += len(text)
         return max(offset, 0)
 
-    def _is_in_document(self, node: Node) -> bool:
+    def _is_in_document(self, node: AxNode) -> bool:
         """Return whether what is typed there may be a cell's: a paragraph, or within a table."""
         return node.role == "paragraph" or any(
             above.role == "table" for above in self._model.line(node)
         )
 
-    def _mask(self, node: Node, name: str, text: str) -> str:
+    def _mask(self, node: AxNode, name: str, text: str) -> str:
         return MASK if node.role == SECRET else self._masker.mask_value(name, text)
 
-    def _apply(self, node: Node, how: str, offset: int, length: int, text: str) -> None:
+    def _apply(self, node: AxNode, how: str, offset: int, length: int, text: str) -> None:
         """Follow the text by its edits: what remains of it when its widget is gone."""
         if node.live is None:
             if how != "insert" or offset != 0:
@@ -105,24 +105,24 @@ class Debouncer:
         edited = head + text + tail if how == "insert" else head + tail[length:]
         node.live = edited[: 2 * MAX_TEXT_LENGTH]
 
-    def record_name(self, node: Node) -> None:
+    def record_name(self, node: AxNode) -> None:
         """Follow that an object has another name; of some that is their text."""
         if node.role in LABELS:
             node.live = node.name
             self._want(node)
 
-    def record_value(self, node: Node) -> None:
+    def record_value(self, node: AxNode) -> None:
         """Follow that an object has another value."""
         if node.role in VALUES:
             self._want(node)
 
-    def record_sensitivity(self, node: Node, was: bool) -> None:
+    def record_sensitivity(self, node: AxNode, was: bool) -> None:
         """Follow that a widget became sensitive, or not: toolkits repeat that while one types."""
         if node.sensitive is None:
             node.sensitive = was
         self._want(node)
 
-    def record_focus(self, left: Node | None, entered: Node) -> None:
+    def record_focus(self, left: AxNode | None, entered: AxNode) -> None:
         """Follow the focus from one object to another: a spreadsheet's cell is reported when it is
         left."""
         has_left_cell = left is not None and left.role == CELL
@@ -138,7 +138,7 @@ class Debouncer:
             self._learning.add(entered.id)
             self._want(entered)
 
-    def _want(self, node: Node) -> None:
+    def _want(self, node: AxNode) -> None:
         self._due[node.id] = None
         if len(self._due) > MAX_PENDING:
             del self._due[next(iter(self._due))]
@@ -172,7 +172,7 @@ class Debouncer:
         yield from self._report_sensitivity(node, flags)
         yield from self._report_value(node, message.get("value"), flags)
 
-    def _text_of(self, node: Node, text: str | None, is_initial: bool) -> str | None:
+    def _text_of(self, node: AxNode, text: str | None, is_initial: bool) -> str | None:
         """Return the text to report of what an object holds; the mask for a secret."""
         if node.role in LABELS:
             return node.name or text
@@ -200,7 +200,7 @@ class Debouncer:
             observations += self._settle(node)
         return observations
 
-    def _settle(self, node: Node) -> Iterator[AxObservation]:
+    def _settle(self, node: AxNode) -> Iterator[AxObservation]:
         self._learning.discard(node.id)
         text = MASK if node.role == SECRET else node.live
         cut = text is not None and len(text) > MAX_TEXT_LENGTH
@@ -208,7 +208,7 @@ class Debouncer:
         yield from self._report_sensitivity(node, {})
 
     def _report_text(
-        self, node: Node, text: str | None, cut: bool, flags: dict[str, bool]
+        self, node: AxNode, text: str | None, cut: bool, flags: dict[str, bool]
     ) -> Iterator[AxObservation]:
         is_label = node.role in LABELS and self._model.is_visible(node)
         if text is None or not (node.role in TEXTS or is_label):
@@ -225,7 +225,7 @@ class Debouncer:
             data["cut"] = True
         yield AxObservation("widget.text_changed", self.describe(node) | data | flags)
 
-    def _report_sensitivity(self, node: Node, flags: dict[str, bool]) -> Iterator[AxObservation]:
+    def _report_sensitivity(self, node: AxNode, flags: dict[str, bool]) -> Iterator[AxObservation]:
         before, node.sensitive = node.sensitive, None
         now = "sensitive" in node.states
         if before is not None and now != before and self._model.is_visible(node):
@@ -233,7 +233,7 @@ class Debouncer:
             yield AxObservation("widget.state_changed", data | flags)
 
     def _report_value(
-        self, node: Node, value: float | None, flags: dict[str, bool]
+        self, node: AxNode, value: float | None, flags: dict[str, bool]
     ) -> Iterator[AxObservation]:
         if value is None or value == node.value or node.role not in VALUES:
             return

@@ -41,7 +41,7 @@ class Press(NamedTuple):
     time: int
 
 
-class Place(NamedTuple):
+class PointerPlace(NamedTuple):
     """Where the pointer is: on the screen, and in which program's window (its process id; 0: not
     known)."""
 
@@ -117,13 +117,13 @@ class DesktopDisplay:
             return Press("down" if number == _RAW_DOWN else "up", moment)
         return None
 
-    def pointer(self) -> Place:
+    def pointer(self) -> PointerPlace:
         """Return where the pointer is now."""
         with _losing():
             window = self._root
             at = self._core.QueryPointer(window).reply()
             x, y = at.root_x, at.root_y
-            place = Place(x, y, 0, x, y)
+            place = PointerPlace(x, y, 0, x, y)
             for _ in range(_MAX_DEPTH):
                 if not at.child:
                     break
@@ -135,7 +135,7 @@ class DesktopDisplay:
                 if not place.pid:
                     pid = self._number(window, "_NET_WM_PID")
                     if pid:
-                        place = Place(x, y, pid, at.win_x, at.win_y)
+                        place = PointerPlace(x, y, pid, at.win_x, at.win_y)
             return place
 
     def clients(self) -> list[Client]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from agentd.masking import Masker
 from agentd.sources.ax.debounce import Debouncer
 from agentd.sources.ax.messages import Message
-from agentd.sources.ax.model import Model, Node
+from agentd.sources.ax.model import AxModel, AxNode
 from agentd.sources.ax.observation import AxObservation
 from agentd.sources.ax.pressing import Pressing
 from agentd.sources.ax.visibility import Visibility
@@ -37,7 +37,7 @@ class DesktopFold:
     """One desktop, followed message by message (see messages.py)."""
 
     def __init__(self, masker: Masker | None = None) -> None:
-        self.model = Model()
+        self.model = AxModel()
         self._masker = masker or Masker()
         self._debouncer = Debouncer(self.model, self._masker)
         self._windows = Windows(self.model, self._masker, self._debouncer.settle)
@@ -64,7 +64,7 @@ class DesktopFold:
             "trouble": self._handle_trouble,
             "ready": self._handle_ready,
         }
-        self._changes: dict[str, Callable[[Node, str, Message], Iterable[AxObservation]]] = {
+        self._changes: dict[str, Callable[[AxNode, str, Message], Iterable[AxObservation]]] = {
             "state-changed": self._handle_state,
             "text-changed": self._handle_text,
             "property-change": self._handle_property,
@@ -181,7 +181,7 @@ class DesktopFold:
                 state = "selected" if node.role == "page tab" else "checked"
                 yield self._switch(node, state, True, self._flags("initial"))
 
-    def _is_switched_on(self, node: Node) -> bool:
+    def _is_switched_on(self, node: AxNode) -> bool:
         if not self.model.is_visible(node):
             return False
         if node.role == "page tab":
@@ -218,11 +218,11 @@ class DesktopFold:
         handler = self._changes.get(what)
         return () if handler is None else handler(node, detail, message)
 
-    def _handle_text(self, node: Node, detail: str, message: Message) -> Iterable[AxObservation]:
+    def _handle_text(self, node: AxNode, detail: str, message: Message) -> Iterable[AxObservation]:
         return self._debouncer.record_edit(node, detail.partition(":")[0], message)
 
     def _handle_property(
-        self, node: Node, detail: str, message: Message
+        self, node: AxNode, detail: str, message: Message
     ) -> Iterable[AxObservation]:
         if detail == "accessible-value":
             self._debouncer.record_value(node)
@@ -231,7 +231,7 @@ class DesktopFold:
         return ()
 
     def _handle_descendant(
-        self, node: Node, detail: str, message: Message
+        self, node: AxNode, detail: str, message: Message
     ) -> Iterable[AxObservation]:
         descendant = message["any"]
         if not isinstance(descendant, dict):
@@ -239,19 +239,19 @@ class DesktopFold:
         return self._focus_on(self.model.nodes.get(descendant["id"] or ""))
 
     def _handle_children(
-        self, node: Node, detail: str, message: Message
+        self, node: AxNode, detail: str, message: Message
     ) -> Iterator[AxObservation]:
         kind = "widget.removed" if detail.startswith("remove") else "widget.added"
         yield AxObservation(kind, self._describe(node))
 
-    def _rename(self, node: Node, name: str) -> Iterable[AxObservation]:
+    def _rename(self, node: AxNode, name: str) -> Iterable[AxObservation]:
         if node.id in self.model.windows:
             return self._windows.titled(node, name)
         self.model.rename(node, name)
         self._debouncer.record_name(node)
         return ()
 
-    def _handle_state(self, node: Node, state: str, message: Message) -> Iterator[AxObservation]:
+    def _handle_state(self, node: AxNode, state: str, message: Message) -> Iterator[AxObservation]:
         on = bool(message["d1"])
         was = state in node.states
         if on:
@@ -273,25 +273,25 @@ class DesktopFold:
             yield from self._focus_on(node)
 
     def _handle_switch(
-        self, node: Node, state: str, was: bool, on: bool
+        self, node: AxNode, state: str, was: bool, on: bool
     ) -> Iterator[AxObservation]:
         before = node.switches.get(state, was and not on)
         if before != on and self._is_noticeable(node, state):
             yield self._switch(node, state, on, self._flags())
 
-    def _switch(self, node: Node, state: str, on: bool, flags: dict[str, bool]) -> AxObservation:
+    def _switch(self, node: AxNode, state: str, on: bool, flags: dict[str, bool]) -> AxObservation:
         node.switches[state] = on
         data = self._describe(node) | {"state": state, "on": on} | flags
         return AxObservation("widget.state_changed", data)
 
-    def _is_noticeable(self, node: Node, state: str) -> bool:
+    def _is_noticeable(self, node: AxNode, state: str) -> bool:
         """Return whether a person would see the switch: menus and hidden panels follow their
         program's state by themselves."""
         if node.role in MENUS:
             return state != "selected" and node.pointed
         return self.model.is_visible(node) and (state != "selected" or node.name != "")
 
-    def _focus_on(self, node: Node | None) -> Iterator[AxObservation]:
+    def _focus_on(self, node: AxNode | None) -> Iterator[AxObservation]:
         if node is None or node.id == self._focus or node.role in UNFOCUSED:
             return
         self._pressing.focus(node, self._at)
@@ -301,7 +301,7 @@ class DesktopFold:
         if not self._baseline:
             yield AxObservation("widget.focused", self._describe(node))
 
-    def _describe(self, node: Node) -> dict[str, object]:
+    def _describe(self, node: AxNode) -> dict[str, object]:
         return self._debouncer.describe(node)
 
 

@@ -15,7 +15,7 @@ _KEPT = ("live", "told", "value", "sensitive", "pointed", "switches")
 
 
 @dataclass
-class Node:
+class AxNode:
     """One object.
 
     ``live``: its text as the events made it, None: not known; ``told``: the text last reported.
@@ -41,7 +41,7 @@ class Node:
 
 
 @dataclass
-class Window:
+class AxWindow:
     """A program's top-level object.
 
     ``open``: whether it is reported as a window; ``nodes``: the objects in it, None: not looked
@@ -77,20 +77,20 @@ class App:
 
 
 @dataclass
-class Model:
+class AxModel:
     """Everything known, by id or bus name."""
 
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, AxNode] = field(default_factory=dict)
     apps: dict[str, App] = field(default_factory=dict)
-    windows: dict[str, Window] = field(default_factory=dict)
+    windows: dict[str, AxWindow] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     """Windows whose object in their program's list is another than the one above their content
     (LibreOffice, at times), and that other."""
     _roots: dict[str, str] = field(default_factory=dict)
 
-    def add(self, message: Mapping[str, Any]) -> Node:
+    def add(self, message: Mapping[str, Any]) -> AxNode:
         """Take in an object; of one that is described again, what was reported stays known."""
-        node = Node(
+        node = AxNode(
             id=message["id"],
             bus=message["bus"],
             role=message["role"],
@@ -115,27 +115,27 @@ class Model:
             self.apps[bus] = App(bus, self._roots.get(bus, ""))
         return self.apps[bus]
 
-    def line(self, node: Node) -> list[Node]:
+    def line(self, node: AxNode) -> list[AxNode]:
         """Return the object and what it is in, up to the program's own object."""
         line = [node]
         while line[-1].parent in self.nodes and len(line) < MAX_DEPTH:
             line.append(self.nodes[line[-1].parent])
         return line
 
-    def window_of(self, node: Node) -> str:
+    def window_of(self, node: AxNode) -> str:
         """Return the id of the window that an object is in; "" where it is in none."""
         line = self.line(node)
         if line[-1].role == "application":
             line.pop()
         return self.aliases.get(line[-1].id, line[-1].id) if line else ""
 
-    def inside(self, window: str) -> Iterator[Node]:
+    def inside(self, window: str) -> Iterator[AxNode]:
         """Yield the objects of a window, without its own."""
         for node in self.nodes.values():
             if node.id != window and self.window_of(node) == window:
                 yield node
 
-    def widget(self, node: Node) -> dict[str, Any]:
+    def widget(self, node: AxNode) -> dict[str, Any]:
         """Return an object as events have it: role, name, app, path of indices, id, states."""
         line = self.line(node)
         if line[-1].role == "application":
@@ -152,11 +152,11 @@ class Model:
             widget["states"] = states
         return widget
 
-    def is_visible(self, node: Node) -> bool:
+    def is_visible(self, node: AxNode) -> bool:
         """Return whether a person can see the object, as far as its program says."""
         return "showing" in node.states or ("visible" in node.states and self.app(node.bus).coarse)
 
-    def rename(self, node: Node, name: str) -> None:
+    def rename(self, node: AxNode, name: str) -> None:
         """Give an object another name, cut and stripped as all names are."""
         node.name = _name(name)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agentd.sources.ax.messages import Message
-from agentd.sources.ax.model import Model, Node
+from agentd.sources.ax.model import AxModel, AxNode
 
 ITEMS = frozenset(("menu item", "check menu item", "radio menu item"))
 BUTTONS = (
@@ -63,14 +63,14 @@ class Pressing:
     goes up.
     """
 
-    def __init__(self, model: Model, of: Callable[[Node], dict[str, object]]) -> None:
+    def __init__(self, model: AxModel, of: Callable[[AxNode], dict[str, object]]) -> None:
         self._model = model
         self._of = of
         self._highlit = ""
         self._past: deque[_Since] = deque([_Since(0)], maxlen=REMEMBERED)
         self._clicks: dict[int, _ObservedPress] = {}
 
-    def focus(self, node: Node, at: int) -> None:
+    def focus(self, node: AxNode, at: int) -> None:
         """Follow that an object has the focus now."""
         window = self._model.window_of(node)
         if node.role in ITEMS:
@@ -79,7 +79,7 @@ class Pressing:
             self._highlit = ""
             self._past.append(_Since(at, None, self._button(node.id), window, gained=True))
 
-    def select(self, node: Node, on: bool, at: int) -> None:
+    def select(self, node: AxNode, on: bool, at: int) -> None:
         """Follow that an object was highlighted, or is no more."""
         last = self._past[-1]
         if on and node.role in ITEMS:
@@ -87,7 +87,7 @@ class Pressing:
         elif not on and node.id == self._highlit:
             self._hide(at)
 
-    def hid(self, node: Node, at: int) -> None:
+    def hid(self, node: AxNode, at: int) -> None:
         """Follow that a menu is not shown any more."""
         if node.role in POPUPS and self._highlit:
             self._hide(at)
@@ -140,7 +140,7 @@ class Pressing:
         self._highlit = ""
         self._past.append(self._past[-1]._replace(at=at, item=None, gained=False))
 
-    def _item(self, node: Node) -> Found:
+    def _item(self, node: AxNode) -> Found:
         opens = self._opens(node)
         self._highlit = "" if opens else node.id
         return None if opens else self._of(node)
@@ -156,7 +156,7 @@ class Pressing:
                 return self._of(above) if is_able else None
         return None
 
-    def _opens(self, node: Node) -> bool:
+    def _opens(self, node: AxNode) -> bool:
         """Return whether an item opens a menu, as those of Qt's menu bar."""
         if "has-popup" in node.states:
             return True

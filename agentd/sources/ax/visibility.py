@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentd.sources.ax.model import Model
+from agentd.sources.ax.model import AxModel
 from agentd.sources.ax.observation import AxObservation
 
 EMPTY_TRIES = 3
@@ -21,7 +21,7 @@ SILENT = "unobservable: it does not answer on the accessibility bus"
 class Visibility:
     """Begins and ends partial gaps, each with an alarm, by the program's name."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: AxModel) -> None:
         self._model = model
 
     def look(self, bus: str) -> Iterator[AxObservation]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from agentd.masking import Masker
-from agentd.sources.ax.model import Model, Node, Window, handle
+from agentd.sources.ax.model import AxModel, AxNode, AxWindow, handle
 from agentd.sources.ax.observation import AxObservation
 
 DIALOGS = frozenset(
@@ -39,7 +39,7 @@ class Windows:
     """
 
     def __init__(
-        self, model: Model, masker: Masker, closing: Callable[[str], Iterable[AxObservation]]
+        self, model: AxModel, masker: Masker, closing: Callable[[str], Iterable[AxObservation]]
     ) -> None:
         self._closing = closing
         self._model = model
@@ -71,7 +71,7 @@ class Windows:
                     yield from self._activate(id_, flags)
 
     def _update(
-        self, node: Node, listed: Mapping[str, Any], flags: dict[str, bool]
+        self, node: AxNode, listed: Mapping[str, Any], flags: dict[str, bool]
     ) -> Iterator[AxObservation]:
         before = node.name
         self._model.rename(node, listed["name"])
@@ -81,7 +81,7 @@ class Windows:
             self._model.windows[node.id].ahead = node.name
         yield from self._title(node)
 
-    def handle(self, what: str, node: Node, flags: dict[str, bool]) -> Iterator[AxObservation]:
+    def handle(self, what: str, node: AxNode, flags: dict[str, bool]) -> Iterator[AxObservation]:
         """Follow a window's own event: ``create``, ``activate``, ``destroy``."""
         node = self._own(node)
         if what == "destroy":
@@ -94,7 +94,7 @@ class Windows:
             yield from self._meet(node, flags, there=True)
             yield from self._activate(node.id, flags)
 
-    def titled(self, node: Node, title: str) -> Iterator[AxObservation]:
+    def titled(self, node: AxNode, title: str) -> Iterator[AxObservation]:
         """Follow a window's event of another title, unless a list brought that title before, or a
         later one."""
         window = self._model.windows[node.id]
@@ -105,7 +105,7 @@ class Windows:
         self._model.rename(node, title)
         yield from self._title(node)
 
-    def _title(self, node: Node) -> Iterator[AxObservation]:
+    def _title(self, node: AxNode) -> Iterator[AxObservation]:
         window = self._model.windows[node.id]
         if window.title == node.name:
             return
@@ -115,7 +115,7 @@ class Windows:
         else:
             yield from self._meet(node, {})
 
-    def _own(self, node: Node) -> Node:
+    def _own(self, node: AxNode) -> AxNode:
         """Return the object under which a window is listed: some programs give another one of the
         same title for its events."""
         listed = self._listed.get(node.bus, {node.id})
@@ -128,7 +128,7 @@ class Windows:
         return self._model.nodes[self._model.aliases.get(node.id, node.id)]
 
     def _meet(
-        self, node: Node, flags: dict[str, bool], *, there: bool = False
+        self, node: AxNode, flags: dict[str, bool], *, there: bool = False
     ) -> Iterator[AxObservation]:
         """Report a window as opened or closed by its states.
 
@@ -136,7 +136,7 @@ class Windows:
         """
         window = self._model.windows.get(node.id)
         if window is None:
-            window = Window(node.id, node.bus, node.role, node.name, node.states)
+            window = AxWindow(node.id, node.bus, node.role, node.name, node.states)
             self._model.windows[node.id] = window
         window.states = node.states
         is_there = there or bool(node.states & {"showing", "active"})
@@ -168,7 +168,7 @@ class Windows:
             yield from self._closing(id_)
             yield AxObservation("window.closed", self._describe(window))
 
-    def _describe(self, window: Window) -> dict[str, object]:
+    def _describe(self, window: AxWindow) -> dict[str, object]:
         return {
             "app": self._model.app(window.bus).name,
             "window": handle(window.id),
@@ -177,5 +177,5 @@ class Windows:
         }
 
 
-def _is_window(node: Node) -> bool:
+def _is_window(node: AxNode) -> bool:
     return node.role in DIALOGS or (node.role in NAMED and node.name != "")

@@ -14,8 +14,8 @@ import structlog
 
 from agentd.core.backoff import Backoff
 from agentd.core.source import Sink, SourceLostError
-from agentd.core.worker_thread import Worker
-from agentd.sources.ax.display import Client, DesktopDisplay, Place
+from agentd.core.worker_thread import SourceThread
+from agentd.sources.ax.display import Client, DesktopDisplay, PointerPlace
 from agentd.sources.ax.messages import Message
 
 LATE_S = 0.04
@@ -65,7 +65,7 @@ class DisplayListener:
         self._ask = ask
         self._sink = sink
         self._number = 0
-        self._down: Place | None = None
+        self._down: PointerPlace | None = None
         self._clicks: dict[int, _PendingPress] = {}
         self._idle = asyncio.Event()
         self._idle.set()
@@ -74,7 +74,7 @@ class DisplayListener:
         self._told: set[str] = set()
         self._blind = False
         self._backoff = Backoff(AGAIN_S, SELDOM_S)
-        self._worker: Worker | None = None
+        self._worker: SourceThread | None = None
         self._task = asyncio.create_task(self._keep(name), name="ax display")
 
     async def _keep(self, name: str | None) -> None:
@@ -84,7 +84,9 @@ class DisplayListener:
             return
         while True:
             try:
-                self._worker = Worker("ax display", partial(_watch, name), self._take, self._regain)
+                self._worker = SourceThread(
+                    "ax display", partial(_watch, name), self._take, self._regain
+                )
                 await self._worker.run()
                 why = "its thread ended"
             except SourceLostError as error:
@@ -135,7 +137,7 @@ class DisplayListener:
             case "clients":
                 self._clients = data["clients"]
 
-    def _went_down(self, place: Place, at: int) -> None:
+    def _went_down(self, place: PointerPlace, at: int) -> None:
         self._number += 1
         self._down = place
         click = self._clicks[self._number] = _PendingPress()
@@ -157,7 +159,7 @@ class DisplayListener:
             }
         )
 
-    def _went_up(self, place: Place) -> None:
+    def _went_up(self, place: PointerPlace) -> None:
         click = self._clicks.get(self._number)
         if self._down is None or click is None:
             return
@@ -211,7 +213,7 @@ class DisplayListener:
             self._sink("alarm.ended", {"source": "ax", "part": program})
 
 
-def _watch(name: str, worker: Worker) -> None:
+def _watch(name: str, worker: SourceThread) -> None:
     """Report presses as they come, and the list of windows every `CLIENTS_S`; the thread's work."""
     display = DesktopDisplay(name)
     worker.ready()

@@ -45,7 +45,7 @@ _NO_TYPES = frozenset(
 Answer = Arrived | Written
 
 
-class Reading(NamedTuple):
+class SelectionReading(NamedTuple):
     """What a selection holds.
 
     ``start``: as much of the text as is kept; ``unread``: why there is no text.
@@ -84,7 +84,7 @@ class Reader:
         self._open: deque[int] = deque()
         self._current = 0
 
-    def read(self, selection: int, at: int) -> Reading:
+    def read(self, selection: int, at: int) -> SelectionReading:
         """Read a selection from its present owner, for as long as it stays the owner.
 
         ``at``: the X server's time at which it became that.
@@ -94,13 +94,13 @@ class Reader:
         try:
             types = self._types(selection, at, until)
             if _SECRET in types:
-                return Reading(types, unread="secret")
+                return SelectionReading(types, unread="secret")
             target = next((name for name in _TEXTS if name in types), None)
             if target is None:
-                return Reading(types, unread="no text")
+                return SelectionReading(types, unread="no text")
             return self._text(selection, target, at, until)._replace(types=types)
         except _NotReadError as reason:
-            return Reading(types, unread=str(reason))
+            return SelectionReading(types, unread=str(reason))
         finally:
             self._current = 0
 
@@ -126,7 +126,7 @@ class Reader:
         names = dict.fromkeys(map(self._display.atom_name, atoms))
         return tuple(name for name in names if name and name not in _NO_TYPES)[:_MAX_TYPES]
 
-    def _text(self, selection: int, target: str, at: int, until: float) -> Reading:
+    def _text(self, selection: int, target: str, at: int, until: float) -> SelectionReading:
         form, pieces = self._ask(selection, target, at, until)
         is_latin = self._display.atom_name(form) in ("STRING", "COMPOUND_TEXT")
         return digest(pieces, "latin-1" if is_latin else "utf-8")
@@ -191,7 +191,7 @@ class Reader:
             self._pause(left)
 
 
-def digest(pieces: Iterable[bytes], charset: str) -> Reading:
+def digest(pieces: Iterable[bytes], charset: str) -> SelectionReading:
     """Read a text of any size: its length in characters, its hash and its start."""
     decode = codecs.getincrementaldecoder(charset)("replace").decode
     start = ""
@@ -206,4 +206,4 @@ def digest(pieces: Iterable[bytes], charset: str) -> Reading:
         start += text[: KEPT - len(start)]
         length += len(text)
         digest_.update(text.encode())
-    return Reading((), start, length, digest_.hexdigest())
+    return SelectionReading((), start, length, digest_.hexdigest())

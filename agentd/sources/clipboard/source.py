@@ -14,10 +14,10 @@ from typing import Any
 import structlog
 
 from agentd.core.source import Sink
-from agentd.core.worker_thread import Worker
+from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
 from agentd.sources.clipboard.display import ClipboardDisplay, Owned, program
-from agentd.sources.clipboard.reading import WHOLE_S, Reader, Reading
+from agentd.sources.clipboard.reading import WHOLE_S, Reader, SelectionReading
 from detectors.model.kinds.desktop import ClipboardChanged
 
 MAX_TEXT_LENGTH = 10_000
@@ -49,14 +49,14 @@ class ClipboardSource:
         self._display = display
         self._words = words
         self._masker = Masker(plan.get("mask") or ())
-        self._live: tuple[Worker, _ClipboardWatch] | None = None
+        self._live: tuple[SourceThread, _ClipboardWatch] | None = None
         self._late = False
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report what is held, then every change; raises `SourceLostError` when the display is
         gone."""
         watch = _ClipboardWatch(self._display, self._words, self._masker)
-        worker = Worker("clipboard", watch.work, sink, ready)
+        worker = SourceThread("clipboard", watch.work, sink, ready)
         self._live = worker, watch
         try:
             await worker.run()
@@ -95,7 +95,7 @@ class _ClipboardWatch:
         self._selections: dict[int, str] = {}
         self._resting: dict[int, tuple[Owned, float]] = {}
 
-    def work(self, worker: Worker) -> None:
+    def work(self, worker: SourceThread) -> None:
         """Watch until the worker is stopped; raises `SourceLostError` when the display is gone."""
         self._worker = worker
         self._display = display = ClipboardDisplay(self._name)
@@ -187,11 +187,11 @@ class _ClipboardWatch:
         self._worker.tell("clipboard.changed", data)
         self._worker.tell("gap.ended", part)
 
-    def _read(self, owned: Owned) -> Reading:
+    def _read(self, owned: Owned) -> SelectionReading:
         if "unread" in self._words:
-            return Reading(unread="unasked")
+            return SelectionReading(unread="unasked")
         if any(other.selection == owned.selection for other in self._reader.others):
-            return Reading(unread="superseded")
+            return SelectionReading(unread="superseded")
         return self._reader.read(owned.selection, owned.time)
 
     def _add_owner(self, data: ClipboardChanged, window: int) -> None:
@@ -203,7 +203,7 @@ class _ClipboardWatch:
         if name:
             data["pid"] = pid
 
-    def _add_text(self, data: ClipboardChanged, reading: Reading) -> None:
+    def _add_text(self, data: ClipboardChanged, reading: SelectionReading) -> None:
         if reading.types:
             data["types"] = list(reading.types)
         if reading.unread is not None or reading.start is None:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from agentd.core.source import Sink, SourceLostError
-from agentd.sources.files.facts import FileFacts, Found
+from agentd.sources.files.facts import FileFacts, FileGlance
 from agentd.sources.files.fold import Do, Look, Op, Raw, RootFold
 from agentd.sources.files.look import UnsettledError, look
 from agentd.sources.files.looks import Looks
@@ -110,7 +110,7 @@ class RootAttachment:
         self._rounds.start()
         self._finish()
 
-    def _present(self, label: str, entry: Found, facts: FileFacts | None) -> None:
+    def _present(self, label: str, entry: FileGlance, facts: FileFacts | None) -> None:
         """Take in an entry of the baseline; one without facts is being written, or no file."""
         fold = self._folds[label]
         if entry.what == "folder":
@@ -364,19 +364,19 @@ class RootAttachment:
             self.lost.set_exception(why)
 
 
-def _glance_all(root: Root, paths: list[str]) -> list[Found]:
+def _glance_all(root: Root, paths: list[str]) -> list[FileGlance]:
     """Return what stands at ``paths``, but for those at which there is nothing, or nobody can
     tell. Raises `RootGoneError`."""
     return [entry for _, entry in glances(root, paths) if entry is not None]
 
 
-def _baseline(root: Root) -> tuple[list[tuple[Found, FileFacts | None]], list[str]]:
+def _baseline(root: Root) -> tuple[list[tuple[FileGlance, FileFacts | None]], list[str]]:
     """Return everything that is there, and the folders that may not be read.
 
     A file that is being written has no facts: its notification waits, and reports it.
     """
     closed: list[str] = []
-    found: list[tuple[Found, FileFacts | None]] = []
+    found: list[tuple[FileGlance, FileFacts | None]] = []
     for entry in scan(root, "", closed):
         facts = None
         if entry.what in ("file", "link"):

@@ -11,7 +11,7 @@ Unread = Literal["large", "slow", "denied", "busy"]
 _KINDS: dict[int, What] = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 
 
-class Found(NamedTuple):
+class FileGlance(NamedTuple):
     """A glance: nothing was read. Times are the inode's, in ns; ``what``: a pipe, socket or device
     is "other"."""
 
@@ -25,7 +25,7 @@ class Found(NamedTuple):
     links: int = 1
 
     @classmethod
-    def from_stat(cls, path: str, status: os.stat_result) -> Found:
+    def from_stat(cls, path: str, status: os.stat_result) -> FileGlance:
         """Make a glance of what the kernel says about an entry itself, not what it points to."""
         return cls(
             path,
@@ -66,7 +66,7 @@ class FileFacts(NamedTuple):
             return (self.size, self.mtime, self.sha256) == (other.size, other.mtime, other.sha256)
         return self.sha256 == other.sha256
 
-    def stands(self, found: Found) -> bool:
+    def stands(self, found: FileGlance) -> bool:
         """Return whether the entry is as it was read: a change of content, mode or identity moves
         one of these."""
         mine = (self.inode, self.ctime, self.size, self.mtime)

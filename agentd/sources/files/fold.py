@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from agentd.sources.files.facts import FileFacts, Found
+from agentd.sources.files.facts import FileFacts, FileGlance
 from agentd.sources.files.names import PARTIAL, mark_beside, scaffold
 from agentd.sources.files.tree import PathTree
 
@@ -71,7 +71,7 @@ class _Temp:
     """What is known of it and not reported: what it held when the watching began, or that it is
     empty or a mark."""
     new: bool = True
-    unsettled: Found | None = None
+    unsettled: FileGlance | None = None
     """What was reported of it while somebody held it open at the close."""
 
 
@@ -129,7 +129,7 @@ class RootFold:
         self._pending[raw.path].written |= raw.op in ("written", "closed")
         return [look]
 
-    def reconcile(self, found: Found, when: When = "rested") -> list[Do]:
+    def reconcile(self, found: FileGlance, when: When = "rested") -> list[Do]:
         """Take in what a glance shows, for whatever reason somebody glanced.
 
         What stands as it was leads to nothing. ``when``: when to look at what changed.
@@ -146,7 +146,7 @@ class RootFold:
             self._pending[path].new = False
         return changes + self._remove(path)
 
-    def _reconcile_file(self, found: Found, when: When) -> list[Do]:
+    def _reconcile_file(self, found: FileGlance, when: When) -> list[Do]:
         path = found.path
         temp = self._temps.get(path)
         known = self.known.get(path)
@@ -162,7 +162,7 @@ class RootFold:
             return [self._want(path, "write", when, new=True)]
         return self._reconcile_known(known, found, when)
 
-    def _reconcile_known(self, known: FileFacts, found: Found, when: When) -> list[Do]:
+    def _reconcile_known(self, known: FileFacts, found: FileGlance, when: When) -> list[Do]:
         path = found.path
         mode = found.mode if found.what == "file" else known.mode
         now = known._replace(ctime=found.ctime, mode=mode, links=found.links)
@@ -231,7 +231,7 @@ class RootFold:
         else."""
         return [path for path, temp in self._temps.items() if temp.open]
 
-    def finish_unsettled(self, found: Found) -> list[Do]:
+    def finish_unsettled(self, found: FileGlance) -> list[Do]:
         """Take in how a file with an open temporary name stands at the close.
 
         It is reported without its content, which is in the making: a guard must not take it for

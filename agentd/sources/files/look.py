@@ -7,7 +7,7 @@ import os
 import time
 
 from agentd.readers.mime import HEAD, mime_of
-from agentd.sources.files.facts import FileFacts, Found, Unread
+from agentd.sources.files.facts import FileFacts, FileGlance, Unread
 from agentd.sources.files.walk import ABSENT, Root, RootGoneError, read_only, spot
 
 HASH_BYTES = 256 << 20
@@ -37,7 +37,7 @@ def look(
     """
     try:
         with spot(root, relative) as fd:
-            found = Found.from_stat(relative, os.fstat(fd))
+            found = FileGlance.from_stat(relative, os.fstat(fd))
             if found.what == "link":
                 return _facts(found, link=os.readlink("", dir_fd=fd))
             if found.what != "file":
@@ -64,7 +64,7 @@ def look(
         os.close(opened)
 
 
-def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> FileFacts:
+def _read(before: FileGlance, fd: int, hash_bytes: int, hash_s: float) -> FileFacts:
     until = time.monotonic() + hash_s
     digest = hashlib.sha256()
     head = b""
@@ -81,20 +81,20 @@ def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> FileFacts:
             break  # it may grow faster than it is read
         if time.monotonic() > until:
             unread = "slow"
-    after = Found.from_stat(before.path, os.fstat(fd))
+    after = FileGlance.from_stat(before.path, os.fstat(fd))
     mime = mime_of(head, before.path.rpartition("/")[2])
     if (before.size, before.mtime) != (after.size, after.mtime):
         raise UnsettledError(_facts(after, mime=mime, unread="busy"))
     return _facts(after, None if unread else digest.hexdigest(), mime, unread)
 
 
-def _changed(before: Found, fd: int) -> bool:
-    after = Found.from_stat(before.path, os.fstat(fd))
+def _changed(before: FileGlance, fd: int) -> bool:
+    after = FileGlance.from_stat(before.path, os.fstat(fd))
     return (before.size, before.mtime) != (after.size, after.mtime)
 
 
 def _facts(
-    found: Found,
+    found: FileGlance,
     sha256: str | None = None,
     mime: str | None = None,
     unread: Unread | None = None,

@@ -22,7 +22,7 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
-from agentd.sources.files.facts import Found
+from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import ClosedError, Root, RootGoneError, entries, scan, spot, within
 
@@ -113,12 +113,12 @@ class Places:
             self._set(root, place)
             return place in self._placed
 
-    def watch_below(self, root: Root, below: str, fresh: set[str]) -> list[Found]:
+    def watch_below(self, root: Root, below: str, fresh: set[str]) -> list[FileGlance]:
         """Watch all folders below one; returns those that are new and the files in them.
 
         ``fresh``: folders that are new; those found are added.
         """
-        found: list[Found] = []
+        found: list[FileGlance] = []
         for entry in scan(root, below):
             if entry.what != "folder":
                 if entry.path.rpartition("/")[0] in fresh:
@@ -162,7 +162,7 @@ class Places:
             if place is not None:
                 self._placed.pop(place, None)
 
-    def refresh(self, root: Root) -> tuple[list[Found], list[str]]:
+    def refresh(self, root: Root) -> tuple[list[FileGlance], list[str]]:
         """Place every watch of a root anew by what is on the disk now.
 
         Returns everything found, and the folders that may not be read. Blocks while it reads; what
@@ -188,7 +188,7 @@ class Places:
         self._report_limits()
         return found, closed
 
-    def read_polled(self) -> list[tuple[str, str, list[Found]]]:
+    def read_polled(self) -> list[tuple[str, str, list[FileGlance]]]:
         """Read the folders that must be polled: (root, folder, entries) each.
 
         Those for which the kernel has a watch again are read for the last time.

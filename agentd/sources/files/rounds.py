@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from agentd.sources.files.facts import Found
+from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.fold import Do, Raw, RootFold, When
 from agentd.sources.files.places import POLL_S, Places
 from agentd.sources.files.walk import Root, glances, within
@@ -126,7 +126,7 @@ class Rounds:
             del self._reviewing[root]
         self._over()
 
-    def _compare(self, root: str, found: list[Found], closed: list[str]) -> None:
+    def _compare(self, root: str, found: list[FileGlance], closed: list[str]) -> None:
         """Compare all of a root with its fold; ``closed``: folders that may not be read."""
         there = {entry.path for entry in found}
         self._reconcile(root, found, "soon")
@@ -156,7 +156,7 @@ class Rounds:
                     await self._look_at_shared(root, fold)
         self._over()
 
-    def _compare_folder(self, root: str, folder: str, listed: list[Found]) -> None:
+    def _compare_folder(self, root: str, folder: str, listed: list[FileGlance]) -> None:
         self._reconcile(root, listed, "rested")
         there = {entry.path for entry in listed}
         known = self._folds[root].tree.directly_in(folder)
@@ -175,7 +175,7 @@ class Rounds:
         found = await self._glance(root, sorted(fold.shared)[:SHARED])
         self._reconcile(root, _present(found), "rested")
 
-    async def _glance(self, root: str, paths: list[str]) -> list[tuple[str, Found | None]]:
+    async def _glance(self, root: str, paths: list[str]) -> list[tuple[str, FileGlance | None]]:
         """Return what stands at each path, None where there is nothing."""
         return await self._run(lambda: list(glances(self._roots[root], paths)))
 
@@ -205,7 +205,7 @@ class Rounds:
 
     # -- what was found
 
-    def _reconcile(self, root: str, found: Iterable[Found], when: When) -> None:
+    def _reconcile(self, root: str, found: Iterable[FileGlance], when: When) -> None:
         for entry in found:
             changes = self._folds[root].reconcile(entry, when)
             if changes:
@@ -232,5 +232,5 @@ class Rounds:
                     self._take(root, fold.notice(Raw("gone", path, folder=is_folder)))
 
 
-def _present(found: list[tuple[str, Found | None]]) -> list[Found]:
+def _present(found: list[tuple[str, FileGlance | None]]) -> list[FileGlance]:
     return [entry for _, entry in found if entry is not None]

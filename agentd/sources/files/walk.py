@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
 
-from agentd.sources.files.facts import Found
+from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.troubles import Troubles
 
 ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
@@ -128,14 +128,14 @@ def read_only(root: Root, fd: int, flags: int = 0) -> int:
     return opened
 
 
-def glance(root: Root, relative: str) -> Found | None:
+def glance(root: Root, relative: str) -> FileGlance | None:
     """Return what stands at that path, without reading it; None where there is nothing.
 
     Raises `RootGoneError`, and another OSError where nobody can tell.
     """
     try:
         with spot(root, relative) as fd:
-            return Found.from_stat(relative, os.fstat(fd))
+            return FileGlance.from_stat(relative, os.fstat(fd))
     except RootGoneError:
         raise
     except OSError as error:
@@ -144,7 +144,7 @@ def glance(root: Root, relative: str) -> Found | None:
         raise
 
 
-def glances(root: Root, paths: Iterable[str]) -> Iterator[tuple[str, Found | None]]:
+def glances(root: Root, paths: Iterable[str]) -> Iterator[tuple[str, FileGlance | None]]:
     """Yield what stands at each of these paths, but for those of which nobody can tell.
 
     Raises `RootGoneError`.
@@ -158,7 +158,7 @@ def glances(root: Root, paths: Iterable[str]) -> Iterator[tuple[str, Found | Non
             continue
 
 
-def entries(root: Root, folder: str) -> list[Found]:
+def entries(root: Root, folder: str) -> list[FileGlance]:
     """List what a folder holds, by name; nothing where it is gone.
 
     Raises `RootGoneError`; `ClosedError`, with an alarm, where it can't be read.
@@ -184,23 +184,23 @@ def entries(root: Root, folder: str) -> list[Found]:
     return listed
 
 
-def _list_folder(root: Root, folder: str) -> list[Found]:
+def _list_folder(root: Root, folder: str) -> list[FileGlance]:
     with spot(root, folder) as fd:
         opened = read_only(root, fd, os.O_DIRECTORY)
-    found: list[Found] = []
+    found: list[FileGlance] = []
     try:
         with os.scandir(opened) as listing:
             for entry in sorted(listing, key=lambda entry: entry.name):
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 if root.ours(path):
                     with contextlib.suppress(FileNotFoundError):
-                        found.append(Found.from_stat(path, entry.stat(follow_symlinks=False)))
+                        found.append(FileGlance.from_stat(path, entry.stat(follow_symlinks=False)))
     finally:
         os.close(opened)
     return found
 
 
-def scan(root: Root, below: str = "", closed: list[str] | None = None) -> Iterator[Found]:
+def scan(root: Root, below: str = "", closed: list[str] | None = None) -> Iterator[FileGlance]:
     """Yield everything below ``below``, a folder before what is in it.
 
     Folders that may not be read are added to ``closed``. Raises `RootGoneError`.
@@ -216,7 +216,7 @@ def scan(root: Root, below: str = "", closed: list[str] | None = None) -> Iterat
             waiting.append(iter(_open(root, found.path, closed)))
 
 
-def _open(root: Root, folder: str, closed: list[str] | None) -> list[Found]:
+def _open(root: Root, folder: str, closed: list[str] | None) -> list[FileGlance]:
     try:
         return entries(root, folder)
     except ClosedError:

@@ -17,7 +17,7 @@ class ProbeFailedError(Exception):
     """The fact could not be read; carries why."""
 
 
-class Answer(NamedTuple):
+class ProbeAnswer(NamedTuple):
     """``cut``: there was more than `MAX_ANSWER_BYTES`, and nothing of it is told: part of a fact is
     another one."""
 
@@ -45,7 +45,7 @@ class KeptAnswer(TypedDict):
     cut: NotRequired[bool]
 
 
-def answer_fields(answer: Answer, masker: Masker) -> KeptAnswer:
+def answer_fields(answer: ProbeAnswer, masker: Masker) -> KeptAnswer:
     """An event's ``value`` and ``cut``: masked, and nothing at all of what is too long to be kept
     whole."""
     if not answer.cut:

@@ -14,7 +14,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedError, text_of
+from agentd.sources.probes.answer import MAX_ANSWER_BYTES, ProbeAnswer, ProbeFailedError, text_of
 
 _KEPT = (
     "PATH HOME USER LANG LC_ALL TZ TMPDIR DISPLAY XAUTHORITY XDG_RUNTIME_DIR"
@@ -33,7 +33,7 @@ class CommandProbe:
         self._as = str(plan.get("as", "text"))
         self._allowed = allowed
 
-    async def ask(self, budget_s: float) -> Answer:
+    async def ask(self, budget_s: float) -> ProbeAnswer:
         """Raises `ProbeFailedError`. Whatever the program started ends with it, or with the
         budget."""
         if not self._allowed:
@@ -52,7 +52,7 @@ class CommandProbe:
             assert process.stdout is not None
             out = await _bounded(process.stdout)
             if len(out) > MAX_ANSWER_BYTES:
-                return Answer(None, cut=True)
+                return ProbeAnswer(None, cut=True)
             code = await process.wait()
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -66,7 +66,7 @@ class CommandProbe:
                     ):
                         pass
                     await process.wait()
-        return Answer({"exit": code, "out": text_of(out, self._as, "its output")})
+        return ProbeAnswer({"exit": code, "out": text_of(out, self._as, "its output")})
 
 
 async def _bounded(stream: asyncio.StreamReader) -> bytes:

@@ -8,10 +8,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentd.sources.files.facts import Found
+from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import Root, read_only, spot
-from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedError, text_of
+from agentd.sources.probes.answer import MAX_ANSWER_BYTES, ProbeAnswer, ProbeFailedError, text_of
 
 
 class FileProbe:
@@ -23,21 +23,21 @@ class FileProbe:
         self._as = str(plan.get("as", "text"))
         self._roots = roots
 
-    async def ask(self, budget_s: float) -> Answer:
+    async def ask(self, budget_s: float) -> ProbeAnswer:
         """Read the file; raises `ProbeFailedError` with why that failed."""
         if self._root not in self._roots:
             raise ProbeFailedError(f"the daemon was given no --files {self._root}=DIR")
         return await asyncio.to_thread(self._read)
 
-    def _read(self) -> Answer:
+    def _read(self) -> ProbeAnswer:
         try:
             root = Root(self._root, self._roots[self._root], Troubles())
             with spot(root, self._path) as fd:
-                if Found.from_stat(self._path, os.fstat(fd)).what != "file":
+                if FileGlance.from_stat(self._path, os.fstat(fd)).what != "file":
                     raise ProbeFailedError(f"{self._path} is no plain file")
                 opened = read_only(root, fd)
         except (FileNotFoundError, NotADirectoryError):
-            return Answer(None)
+            return ProbeAnswer(None)
         except OSError as error:
             raise ProbeFailedError(f"{self._path}: {error.strerror}") from None
         try:
@@ -45,8 +45,8 @@ class FileProbe:
         finally:
             os.close(opened)
         if len(data) > MAX_ANSWER_BYTES:
-            return Answer(None, cut=True)
-        return Answer(text_of(data, self._as, self._path))
+            return ProbeAnswer(None, cut=True)
+        return ProbeAnswer(text_of(data, self._as, self._path))
 
 
 def _read(opened: int) -> bytes:

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedError, text_of
+from agentd.sources.probes.answer import MAX_ANSWER_BYTES, ProbeAnswer, ProbeFailedError, text_of
 from common.plain_answers import ASYNC_HOOKS, HEADERS
 
 NAME = "milestoned-probe/1"
@@ -28,7 +28,7 @@ class GetProbe:
         self._url = urljoin((origin or "").rstrip("/") + "/", url) if url.startswith("/") else url
         self._trust: ssl.SSLContext | None = None
 
-    async def ask(self, budget_s: float) -> Answer:
+    async def ask(self, budget_s: float) -> ProbeAnswer:
         """Send the request; raises `ProbeFailedError` with why that failed."""
         headers = {
             "user-agent": NAME,
@@ -58,7 +58,7 @@ class GetProbe:
             self._trust = await asyncio.to_thread(httpx.create_ssl_context)
         return self._trust
 
-    async def _follow(self, client: httpx.AsyncClient) -> Answer:
+    async def _follow(self, client: httpx.AsyncClient) -> ProbeAnswer:
         url = self._url
         for _ in range(REDIRECTS + 1):
             async with client.stream("GET", url) as response:
@@ -71,18 +71,18 @@ class GetProbe:
         raise ProbeFailedError(f"redirected more than {REDIRECTS} times")
 
 
-async def _read(response: httpx.Response) -> Answer:
+async def _read(response: httpx.Response) -> ProbeAnswer:
     if response.status_code >= 500:
         raise ProbeFailedError(f"the server answered {response.status_code}")
     body = b""
     async for chunk in response.aiter_raw():
         body += chunk
         if len(body) > MAX_ANSWER_BYTES:
-            return Answer(None, cut=True)
+            return ProbeAnswer(None, cut=True)
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or kind.endswith("+json")
     text = text_of(body, "json" if is_json else "text", "the body")
-    return Answer({"status": response.status_code, "body": text})
+    return ProbeAnswer({"status": response.status_code, "body": text})
 
 
 def _site(url: str) -> str:

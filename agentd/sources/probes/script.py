@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentd.core.settings import Line
+from agentd.core.settings import BrowserLine
 from agentd.core.source import SourceLostError
 from agentd.sources.cdp.attach.isolated_world import Isolated, targets
 from agentd.sources.cdp.transport.address import websocket_address
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params
-from agentd.sources.probes.answer import Answer, ProbeFailedError
+from agentd.sources.probes.answer import ProbeAnswer, ProbeFailedError
 from detectors.matchers import url_matches
 from detectors.task.script_calls import refusal
 
@@ -29,7 +29,7 @@ class ProbeBrowser:
     it is lost."""
 
     def __init__(
-        self, endpoint: str | None, profile: Path | None, line: Line | None = None
+        self, endpoint: str | None, profile: Path | None, line: BrowserLine | None = None
     ) -> None:
         self._endpoint = endpoint
         self._profile = profile
@@ -95,7 +95,7 @@ class ScriptProbe:
         self._origin = origin
         self._browser = browser
 
-    async def ask(self, budget_s: float) -> Answer:
+    async def ask(self, budget_s: float) -> ProbeAnswer:
         """Evaluate the expression in each tab; raises `ProbeFailedError` with why that failed."""
         try:
             pages = await self._browser.pages()
@@ -106,7 +106,7 @@ class ScriptProbe:
             raise ProbeFailedError(str(error)) from None
         if any(value != values[0] for value in values):
             raise ProbeFailedError(f"the {len(tabs)} tabs that show the address answer differently")
-        return Answer(values[0])
+        return ProbeAnswer(values[0])
 
     def _tabs_of(self, pages: Iterable[Params]) -> list[str]:
         """The tabs that show the address, at least one; raises `ProbeFailedError`."""

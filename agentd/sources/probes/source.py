@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Protocol
 
 import structlog
 
-from agentd.core.settings import Line
+from agentd.core.settings import BrowserLine
 from agentd.core.source import Sink
 from agentd.masking import Masker
-from agentd.sources.probes.answer import Answer, ProbeFailedError, answer_fields
+from agentd.sources.probes.answer import ProbeAnswer, ProbeFailedError, answer_fields
 from agentd.sources.probes.command import CommandProbe
 from agentd.sources.probes.file import FileProbe
 from agentd.sources.probes.get import GetProbe
@@ -35,7 +35,7 @@ class ProbeClient(Protocol):
     """One way of asking; raises `ProbeFailedError`, and may be cancelled when its budget is
     spent."""
 
-    async def ask(self, budget_s: float) -> Answer: ...
+    async def ask(self, budget_s: float) -> ProbeAnswer: ...
 
 
 class _Probe(NamedTuple):
@@ -58,7 +58,7 @@ class ProbesSource:
         profile: Path | None = None,
         files: Mapping[str, Path] | None = None,
         allow_commands: bool = False,
-        line: Line | None = None,
+        line: BrowserLine | None = None,
     ) -> None:
         origin = plan.get("origin")
         self._browser = ProbeBrowser(cdp, profile, line)
@@ -146,11 +146,11 @@ class ProbesSource:
                 if not (again and isinstance(answer, str)):  # that it fails is told
                     self._tell(probe.id, when, step, ms, answer)
 
-    async def _answer(self, probe: _Probe) -> tuple[int, Answer | str]:
+    async def _answer(self, probe: _Probe) -> tuple[int, ProbeAnswer | str]:
         """How long it took in ms, and the answer or why there is none."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        answer: Answer | str
+        answer: ProbeAnswer | str
         try:
             async with asyncio.timeout(probe.budget_s):
                 answer = await probe.asks.ask(probe.budget_s)
@@ -161,7 +161,7 @@ class ProbesSource:
         return round((loop.time() - began) * 1000), answer
 
     def _tell(
-        self, name: str, when: Moment, step: int | None, ms: int, answer: Answer | str
+        self, name: str, when: Moment, step: int | None, ms: int, answer: ProbeAnswer | str
     ) -> None:
         if self._sink is None:
             return

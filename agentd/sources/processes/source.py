@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from agentd.core.source import Sink, SourceLostError
-from agentd.core.worker_thread import Worker
+from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
 from agentd.sources.processes.connector import Connector, ProcessMessage
 from agentd.sources.processes.fold import ProcessFold, ProcessObservation
@@ -37,7 +37,7 @@ class ProcessesSource:
         self._whose = whose
         self._masker = Masker(plan.get("mask") or ())
         self._ask_kernel = ask_kernel
-        self._live: tuple[Worker, _ProcessWatch] | None = None
+        self._live: tuple[SourceThread, _ProcessWatch] | None = None
         self._told: dict[int, dict[str, object]] = {}
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, object]]]) -> None:
@@ -67,7 +67,7 @@ class ProcessesSource:
             before.clear()
             ready()
 
-        worker = Worker("processes", watch.work, tell, begun)
+        worker = SourceThread("processes", watch.work, tell, begun)
         self._live = worker, watch
         try:
             await worker.run()
@@ -94,7 +94,7 @@ class _ProcessWatch:
         self._ticks = 0
         self._no_programs: frozenset[int] = frozenset()
 
-    def work(self, worker: Worker) -> None:
+    def work(self, worker: SourceThread) -> None:
         """Watch until the worker is stopped; raises `SourceLostError`."""
         # First: what starts while the baseline is read waits in the connector's buffer.
         self._connector = Connector.open() if self._ask_kernel else None
@@ -113,7 +113,7 @@ class _ProcessWatch:
             if self._connector is not None:
                 self._connector.close()
 
-    def _begin(self, worker: Worker) -> None:
+    def _begin(self, worker: SourceThread) -> None:
         for facts in look_at_all():
             _tell(worker, self._fold.ran(facts.pid, facts, baseline=True))
         if self._whose.isdecimal() and self._fold.facts_of(int(self._whose)) is None:
@@ -127,7 +127,7 @@ class _ProcessWatch:
             log.warning("Processes are looked for, not told of.", every_s=POLL_S)
         worker.ready()
 
-    def look(self, worker: Worker, *, closely: bool = False) -> None:
+    def look(self, worker: SourceThread, *, closely: bool = False) -> None:
         """Report all that happened until now; not ``closely``, what has long been known is not
         looked at each time."""
         if self._connector is None:
@@ -136,7 +136,7 @@ class _ProcessWatch:
         for message in self._connector.read():
             self._follow(worker, message)
 
-    def _follow(self, worker: Worker, message: ProcessMessage) -> None:
+    def _follow(self, worker: SourceThread, message: ProcessMessage) -> None:
         match message.what:
             case "forked":
                 self._fold.forked(message.pid, message.parent)
@@ -155,7 +155,7 @@ class _ProcessWatch:
                 )
                 self._poll(worker, all_again=True)
 
-    def _poll(self, worker: Worker, *, all_again: bool = False) -> None:
+    def _poll(self, worker: SourceThread, *, all_again: bool = False) -> None:
         there = pids()
         for pid in self._fold.pids - there:
             _tell(worker, self._fold.ended(pid))
@@ -212,6 +212,6 @@ def _is_another(before: ProcessFacts, after: ProcessFacts, *, told: bool) -> boo
     return before.name != after.name and before.arguments != after.arguments
 
 
-def _tell(worker: Worker, observations: Iterable[ProcessObservation]) -> None:
+def _tell(worker: SourceThread, observations: Iterable[ProcessObservation]) -> None:
     for observation in observations:
         worker.tell(observation.kind, observation.data)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from agentd.sources.files.facts import Found
+from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.names import spoken
 from agentd.sources.files.walk import ABSENT, Root, RootGoneError, scan, spot
 from detectors.matchers.plain import glob
@@ -75,12 +75,12 @@ def look_for(roots: Mapping[str, Root], wishes: Iterable[Wish], told: Iterable[S
     return look
 
 
-def look_at(root: Root, path: str) -> Found | None:
+def look_at(root: Root, path: str) -> FileGlance | None:
     """The plain file at that path; None where there is none. Raises OSError where that can't be
     seen."""
     try:
         with spot(root, path) as fd:
-            file = Found.from_stat(path, os.fstat(fd))
+            file = FileGlance.from_stat(path, os.fstat(fd))
     except RootGoneError:
         raise
     except OSError as error:
@@ -93,11 +93,11 @@ def look_at(root: Root, path: str) -> Found | None:
 def stands(stamp: Stamp, opened: Sequence[int]) -> bool:
     """Whether the open files are the ones of the stamp, with the same content: a new mode or name
     is none."""
-    now = [_mark(Found.from_stat("", os.fstat(fd))) for fd in opened]
+    now = [_mark(FileGlance.from_stat("", os.fstat(fd))) for fd in opened]
     return [mark[:3] for mark in now] == [mark[:3] for mark in stamp]
 
 
-def _mark(file: Found) -> Mark:
+def _mark(file: FileGlance) -> Mark:
     return (file.inode, file.size, file.mtime, file.ctime)
 
 
@@ -133,7 +133,9 @@ def _stamp_of(root: Root, wish: Wish, path: str) -> Stamp:
     return (_mark(file),) if log is None else (_mark(file), _mark(log))
 
 
-def _new_files(root: Root, wish: Wish, told: frozenset[str], look: FolderLook) -> Iterator[Found]:
+def _new_files(
+    root: Root, wish: Wish, told: frozenset[str], look: FolderLook
+) -> Iterator[FileGlance]:
     """The plain files that a pattern fits, by name, as many as there is room for beside those that
     were told."""
     room = MAX_FILES - sum(at.wish == wish for at in look.found)
@@ -148,7 +150,7 @@ def _new_files(root: Root, wish: Wish, told: frozenset[str], look: FolderLook) -
         yield file
 
 
-def _scanned(root: Root, wish: Wish, look: FolderLook) -> Iterator[Found]:
+def _scanned(root: Root, wish: Wish, look: FolderLook) -> Iterator[FileGlance]:
     """What lies where the pattern can fit: below the folders that it names before its first
     ``*``."""
     closed: list[str] = []

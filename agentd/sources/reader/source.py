@@ -23,7 +23,7 @@ from agentd.masking import Masker
 from agentd.readers.asking import UNKNOWN, read
 from agentd.readers.formats import FORMATS, format_of
 from agentd.readers.mime import HEAD, mime_of
-from agentd.sources.files.facts import Found
+from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.names import spoken
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import ABSENT, Root, RootGoneError, in_words, read_only, spot
@@ -179,7 +179,7 @@ class ReaderSource:
         """A descriptor for reading, the file's first bytes, its size; no link followed, no time
         changed."""
         with spot(root, path) as named:
-            if Found.from_stat(path, os.fstat(named)).what != "file":
+            if FileGlance.from_stat(path, os.fstat(named)).what != "file":
                 raise FileNotFoundError(errno.ENOENT, "is no plain file", path)
             fd = read_only(root, named)
         try:

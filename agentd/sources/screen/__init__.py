@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any
 
 from agentd.core.extras import display_for
-from agentd.core.settings import Settings
+from agentd.core.settings import DaemonSettings
 from agentd.readers.picture_measures import Camera
 from agentd.sources.screen.source import ScreenSource
 
 
-def screen_source(settings: Settings, plan: Mapping[str, Any]) -> ScreenSource:
+def screen_source(settings: DaemonSettings, plan: Mapping[str, Any]) -> ScreenSource:
     """The source that ``--screen`` asks for; raises `UsageError`."""
     if settings.screen == "cdp":
         camera = partial(_tab, settings)
@@ -34,7 +34,7 @@ def screen_source(settings: Settings, plan: Mapping[str, Any]) -> ScreenSource:
     )
 
 
-def _tab(settings: Settings) -> Camera:
+def _tab(settings: DaemonSettings) -> Camera:
     from agentd.sources.screen.cdp import CdpCamera
 
     return CdpCamera(settings.cdp, settings.profile)

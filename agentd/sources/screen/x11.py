@@ -10,7 +10,7 @@ from mss import MSS, ScreenShotError
 from PIL import Image
 
 from agentd.core.source import SourceLostError
-from agentd.core.worker_thread import Worker
+from agentd.core.worker_thread import SourceThread
 from agentd.readers.picture_measures import NoShotError, Shot
 
 TAKE_S = 2.0
@@ -26,7 +26,7 @@ class X11Camera:
     def __init__(self, display: str) -> None:
         self._display = display
         self._open = asyncio.Event()
-        self._worker = Worker("screen", self._work, lambda *_: None, self._open.set)
+        self._worker = SourceThread("screen", self._work, lambda *_: None, self._open.set)
 
     async def run(self) -> None:
         """Do as `Camera` says of it."""
@@ -45,7 +45,7 @@ class X11Camera:
 
     # -- in the thread
 
-    def _work(self, worker: Worker) -> None:
+    def _work(self, worker: SourceThread) -> None:
         # Held and never used: an X server whose last client goes starts anew, and paints its screen
         # black.
         with self._connected():

@@ -24,8 +24,8 @@ from api.http.json_route import JsonRoute
 from api.http.support import READ, TRAINER, answer
 from api.scoring.reference import Reference, reference_of
 from api.scoring.responses import calls_tools, response_text
-from api.scoring.score import Score
-from api.scoring.scorer import Sample
+from api.scoring.score import SampleScore
+from api.scoring.scorer import ScoredSample
 
 SHARED_KINDS = {404: "session_lost", 422: "verifier_error", 503: "transport_unreachable"}
 
@@ -108,8 +108,8 @@ async def verify(
     try:
         reference = cookie.remembered() or reference_of(_ours(_row_of(body)))
         owners.hear(who, (reference.episode,))
-        sample = Sample(reference, clean(response_text(body["response"])))
-        outcome: Score | ProblemError = await scorer.score(
+        sample = ScoredSample(reference, clean(response_text(body["response"])))
+        outcome: SampleScore | ProblemError = await scorer.score(
             who.tenant, sample, options.folding, options.deadline
         )
     except InvalidError:
@@ -119,7 +119,9 @@ async def verify(
     return answer({**body, **_verdict(outcome, options.fallback, is_strict)})
 
 
-def _verdict(found: Score | ProblemError, fallback: float | None, strict: bool) -> dict[str, Any]:
+def _verdict(
+    found: SampleScore | ProblemError, fallback: float | None, strict: bool
+) -> dict[str, Any]:
     if isinstance(found, ProblemError):
         if strict:
             raise found

@@ -22,9 +22,9 @@ from api.core.notify import Deadline
 from api.http.adapters.shared import clean
 from api.http.dependencies import AuthenticatorPart, OwnersPart, ScorerPart, TurnsPart
 from api.http.support import TRAINER, Authentication, allowed, answer, authenticate, invalid
-from api.scoring.fold import Folding
+from api.scoring.fold import RewardFolding
 from api.scoring.reference import Reference, reference_of
-from api.scoring.scorer import Sample, Scorer
+from api.scoring.scorer import ScoredSample, Scorer
 from api.scoring.turns import Turns
 
 router = APIRouter(prefix="/openenv", tags=["adapters"])
@@ -43,7 +43,7 @@ class Action(BaseModel):
     step: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
 
 
-class Observation(BaseModel):
+class OpenEnvObservation(BaseModel):
     """The task's instruction, and the step that runs now (null: none any more)."""
 
     instruction: str
@@ -51,7 +51,7 @@ class Observation(BaseModel):
     step: int | None
 
 
-class State(BaseModel):
+class OpenEnvState(BaseModel):
     """Where the session is."""
 
     episode_id: str | None
@@ -59,7 +59,7 @@ class State(BaseModel):
     step_count: int
 
 
-class Session:
+class OpenEnvSession:
     """One socket's rollout."""
 
     def __init__(self, turns: Turns, scorer: Scorer, tenant: str) -> None:
@@ -86,7 +86,7 @@ class Session:
             return {
                 "type": "state",
                 "data": (
-                    State(
+                    OpenEnvState(
                         episode_id=where.episode, task_id=where.task, step_count=self._steps
                     ).model_dump()
                 ),
@@ -113,8 +113,10 @@ class Session:
                 raise InvalidError(
                     "action.step: wanted a session that was reset with an episode_id"
                 )
-            sample = Sample(Reference(self._where.episode, action.step))
-            score = await self._scorer.score(self._tenant, sample, Folding(), Deadline(WAIT_MS))
+            sample = ScoredSample(Reference(self._where.episode, action.step))
+            score = await self._scorer.score(
+                self._tenant, sample, RewardFolding(), Deadline(WAIT_MS)
+            )
         elif self._step is None:
             raise InvalidError("step: the episode is over; wanted reset", code="SESSION_ERROR")
         else:
@@ -135,7 +137,9 @@ class Session:
     def _observation(
         self, reward: float | None, *, done: bool, more: dict[str, Any]
     ) -> dict[str, Any]:
-        seen = Observation(instruction=self._instruction, episode_id=self.episode, step=self._step)
+        seen = OpenEnvObservation(
+            instruction=self._instruction, episode_id=self.episode, step=self._step
+        )
         return {
             "type": "observation",
             "data": {
@@ -166,7 +170,7 @@ async def session(
     await socket.accept()
     try:
         who = await _trainer(authenticator, socket)
-        rollout = Session(turns, scorer, who.tenant)
+        rollout = OpenEnvSession(turns, scorer, who.tenant)
     except ProblemError as problem:
         await _send(socket, _error(problem))
         await socket.close(1008)
@@ -245,7 +249,7 @@ async def schema() -> Response:
     """JSON Schemas of what a session takes and gives."""
     models: dict[str, type[BaseModel]] = {
         "action": Action,
-        "observation": Observation,
-        "state": State,
+        "observation": OpenEnvObservation,
+        "state": OpenEnvState,
     }
     return answer({name: model.model_json_schema() for name, model in models.items()})

@@ -21,7 +21,7 @@ from api.http.dependencies import OwnersPart, ScorerPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.support import READ, answer
-from api.scoring.score import Score
+from api.scoring.score import SampleScore
 from api.scoring.scorer import episodes_of
 
 router = APIRouter(tags=["adapters"], route_class=JsonRoute)
@@ -78,12 +78,12 @@ async def score(
     owners.hear(who, episodes_of(samples))
     outcomes = await scorer.score_all(who.tenant, samples, options.folding, options.deadline)
     rewards = [value_of(outcome, options) for outcome in outcomes]
-    logs = _logs_of([outcome for outcome in outcomes if isinstance(outcome, Score)])
+    logs = _logs_of([outcome for outcome in outcomes if isinstance(outcome, SampleScore)])
     scores = [min(1.0, max(0.0, reward)) for reward in rewards]
     return answer({"rewards": rewards, "scores": scores, "extra_logs": logs})
 
 
-def _logs_of(scores: Sequence[Score]) -> dict[str, list[float]]:
+def _logs_of(scores: Sequence[SampleScore]) -> dict[str, list[float]]:
     """Lists of numbers beside the rewards, the same keys always."""
     return {
         "milestones": [float(score.milestones) for score in scores],

@@ -12,10 +12,10 @@ from api.core.notify import Deadline
 from api.http.dependencies import LimitsPart
 from api.http.parameters import WaitMs
 from api.http.support import whole
-from api.scoring.fold import MIN_KNOWN, Fold, Folding
+from api.scoring.fold import MIN_KNOWN, Fold, RewardFolding
 from api.scoring.reference import reference_of
-from api.scoring.score import Score
-from api.scoring.scorer import Sample
+from api.scoring.score import SampleScore
+from api.scoring.scorer import ScoredSample
 
 WAIT_MS = 10_000
 """How long a sample may settle by default: well below trainers' own limits (slime's: 15 s)."""
@@ -27,7 +27,7 @@ class ScoreOptions(NamedTuple):
     """What the address says: how to fold, how long to wait, what to pay where nothing is known
     (None: nothing)."""
 
-    folding: Folding
+    folding: RewardFolding
     deadline: Deadline
     fallback: float | None
 
@@ -56,15 +56,15 @@ async def _score_options(
 ) -> ScoreOptions:
     """Read what every adapter of a trainer that takes one number has in its address."""
     deadline = Deadline(whole("wait_ms", str(wait_ms), limits.wait_ms))
-    return ScoreOptions(Folding(fold, gamma, min_known), deadline, fallback)
+    return ScoreOptions(RewardFolding(fold, gamma, min_known), deadline, fallback)
 
 
 ScoreOptionsPart = Annotated[ScoreOptions, Depends(_score_options)]
 
 
-def sample_of(label: object, text: str) -> Sample:
+def sample_of(label: object, text: str) -> ScoredSample:
     """The sample that a label names, with what the model wrote. Raises `InvalidError`."""
-    return Sample(reference_of(label), clean(text))
+    return ScoredSample(reference_of(label), clean(text))
 
 
 def clean(text: str) -> str:
@@ -72,7 +72,7 @@ def clean(text: str) -> str:
     return _SPECIAL.sub("", text).strip()
 
 
-def value_of(found: Score | ProblemError, asked: ScoreOptions) -> float:
+def value_of(found: SampleScore | ProblemError, asked: ScoreOptions) -> float:
     """A finite number, always: what is not known is the configured fall-back, else 503.
 
     Raises `ProblemError`: a 503 is tried again by every trainer, and is what it takes for an

@@ -15,7 +15,7 @@ from api.http.dependencies import OwnersPart, ScorerPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.support import READ, answer
-from api.scoring.score import Score
+from api.scoring.score import SampleScore
 from api.scoring.scorer import episodes_of
 
 router = APIRouter(tags=["adapters"], route_class=JsonRoute)
@@ -34,7 +34,7 @@ class RmQuery(BaseModel):
 @router.post(
     "/adapters/slime/score",
     summary="slime: reward",
-    response_model=float | Score,
+    response_model=float | SampleScore,
     responses=problems(401, 403, 404, 413, 422),
 )
 async def score(

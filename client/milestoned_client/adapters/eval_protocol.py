@@ -14,7 +14,7 @@ from eval_protocol.models import EvaluationRow, StepOutput
 from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, last_text
 from milestoned_client.adapters.graded import GradedRollout, grade_rollout_now
 from milestoned_client.adapters.scoring import unknown
-from milestoned_client.adapters.settings import Settings, settings
+from milestoned_client.adapters.settings import AdapterSettings, settings
 from milestoned_client.models import Reward
 
 
@@ -53,7 +53,7 @@ def _plain_messages(messages: object) -> object:
     ]
 
 
-def _result(graded: GradedRollout, asked: Settings) -> EvaluateResult:
+def _result(graded: GradedRollout, asked: AdapterSettings) -> EvaluateResult:
     paid = graded.paid
     value = paid.reward if paid.reward is not None else unknown(str(paid.reason), asked)
     return EvaluateResult(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.scoring import UNANSWERED, score, score_now, shared, shared_async
-from milestoned_client.adapters.settings import Settings
+from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.json_values import Json
 from milestoned_client.models import Milestone, Reward, Sample, Score, Transition
 
@@ -46,7 +46,7 @@ class RewardPart(NamedTuple):
     milestones: tuple[Milestone, ...] = ()
 
 
-async def grade_rollout(label: Json, answer: str, settings: Settings) -> GradedRollout:
+async def grade_rollout(label: Json, answer: str, settings: AdapterSettings) -> GradedRollout:
     """Return what an episode or an answer was worth. Raises refusals."""
     (found,) = await score([Sample(label=label, answer=answer)], settings)
     if not isinstance(found, Score) or found.episode is None:
@@ -61,7 +61,7 @@ async def grade_rollout(label: Json, answer: str, settings: Settings) -> GradedR
     return _graded(found, transitions)
 
 
-def grade_rollout_now(label: Json, answer: str, settings: Settings) -> GradedRollout:
+def grade_rollout_now(label: Json, answer: str, settings: AdapterSettings) -> GradedRollout:
     """Return the same over blocking connections. Raises refusals."""
     (found,) = score_now([Sample(label=label, answer=answer)], settings)
     if not isinstance(found, Score) or found.episode is None:

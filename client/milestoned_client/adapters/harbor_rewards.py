@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from milestoned_client.adapters.scoring import Found, UnknownRewardError, number
-from milestoned_client.adapters.settings import GivenSettings, Settings, settings
+from milestoned_client.adapters.settings import AdapterSettings, GivenSettings, settings
 from milestoned_client.json_values import JsonObject
 from milestoned_client.models import Blame, Closing, Score
 
@@ -27,7 +27,7 @@ class TrialOptions:
     of the fleet, any or one with these labels; ``watch``: what starts the daemon of an episode, as
     module:function; ``ready_s``: how many seconds it may take to observe, 0 for no wait."""
 
-    settings: Settings
+    settings: AdapterSettings
     task_id: str | None
     version: str | None
     sandbox: Literal["any"] | Mapping[str, str] | None
@@ -104,7 +104,7 @@ def load_function(path: str) -> object:
         raise ValueError(f"watch: expected module:function, got {path!r}: {error}") from error
 
 
-def reward_dictionary(found: Found, closing: Closing, asked: Settings) -> dict[str, float]:
+def reward_dictionary(found: Found, closing: Closing, asked: AdapterSettings) -> dict[str, float]:
     """Return a trial's rewards: the total, each component, and each milestone that was paid.
 
     ``found``: the episode's score, folded as ``asked`` says. Raises `UnknownRewardError` with the

@@ -10,7 +10,7 @@ from hud.graders import EvaluationResult, SubScore
 from milestoned_client.adapters.carried import label_of
 from milestoned_client.adapters.graded import GradedRollout, RewardPart, grade_rollout, reward_parts
 from milestoned_client.adapters.scoring import unknown
-from milestoned_client.adapters.settings import GivenSettings, Settings, settings
+from milestoned_client.adapters.settings import AdapterSettings, GivenSettings, settings
 
 
 async def grade(
@@ -27,7 +27,7 @@ async def grade(
     return _result(await grade_rollout(label, answer, asked), asked)
 
 
-def _result(graded: GradedRollout, asked: Settings) -> EvaluationResult:
+def _result(graded: GradedRollout, asked: AdapterSettings) -> EvaluationResult:
     reward, reason, info = graded.paid.reward, graded.paid.reason, graded.info()
     if reward is not None:
         subscores = [_subscore(part) for part in reward_parts(reward, graded.steps)]

@@ -20,7 +20,7 @@ from nemo_gym.base_resources_server import (
 )
 from pydantic import PrivateAttr
 
-from milestoned_client.adapters.settings import Settings, settings
+from milestoned_client.adapters.settings import AdapterSettings, settings
 from milestoned_client.plain_answers import ASYNC_HOOKS, HEADERS
 
 LIMITS = httpx.Limits(max_connections=128, max_keepalive_connections=128)
@@ -42,7 +42,7 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
     ray_enabled: ClassVar[bool] = False
     config: RewardResourcesServerConfig
     _http: httpx.AsyncClient | None = PrivateAttr(default=None)
-    _settings: Settings | None = PrivateAttr(default=None)
+    _settings: AdapterSettings | None = PrivateAttr(default=None)
 
     def setup_webserver(self) -> FastAPI:
         """NeMo Gym's own routes and the step dialect's. Raises `ValueError` for settings that are
@@ -82,7 +82,7 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         return Response(json.dumps(masked), media_type="application/json")
 
     @property
-    def _loaded_settings(self) -> Settings:
+    def _loaded_settings(self) -> AdapterSettings:
         assert self._settings is not None, "setup_webserver() makes the settings"
         return self._settings
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from milestoned_client.adapters.scoring import Found, certain, unknown, unknown_reason
-from milestoned_client.adapters.settings import Settings
+from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.models import Reward, Score
 
 
@@ -24,7 +24,7 @@ class Paid:
     success: bool | None = None
     known_share: float = 0.0
 
-    def amount(self, settings: Settings) -> float:
+    def amount(self, settings: AdapterSettings) -> float:
         """The reward, or the configured fall-back. Raises `UnknownRewardError` where there is
         neither."""
         value = self.reward if self.reward is not None else unknown(str(self.reason), settings)

@@ -15,7 +15,7 @@ from milestoned_client.adapters.scoring import (
     shared,
     shared_async,
 )
-from milestoned_client.adapters.settings import Settings
+from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.adapters.turn_rewards import rewards_of_turns
 from milestoned_client.errors import ClientError
 from milestoned_client.models import Reward, Sample, Score
@@ -36,7 +36,7 @@ class PaidTurns:
     whole: Paid
 
 
-def check_fold(settings: Settings) -> None:
+def check_fold(settings: AdapterSettings) -> None:
     """Raise `ValueError` for a fold that is not the sum of what the turns paid."""
     if settings.fold not in BY_TURN:
         raise ValueError(
@@ -45,7 +45,7 @@ def check_fold(settings: Settings) -> None:
 
 
 async def close_and_read_turns(
-    episode: str, turns: int, settings: Settings, turn_of_step: Sequence[int] | None = None
+    episode: str, turns: int, settings: AdapterSettings, turn_of_step: Sequence[int] | None = None
 ) -> PaidTurns:
     """Close an episode and return what each of its ``turns`` paid; ``turn_of_step``: see
     `rewards_of_turns`.
@@ -76,7 +76,7 @@ async def close_and_read_turns(
 
 
 def close_and_read_turns_now(
-    episode: str, turns: int, settings: Settings, turn_of_step: Sequence[int] | None = None
+    episode: str, turns: int, settings: AdapterSettings, turn_of_step: Sequence[int] | None = None
 ) -> PaidTurns:
     """Return what `close_and_read_turns` returns, over blocking connections."""
     check_fold(settings)
@@ -117,7 +117,7 @@ def _known_turns(
     return PaidTurns(by_turn, payout_of(score))
 
 
-def _unknown_turns(found: Found, turns: int, settings: Settings) -> PaidTurns:
+def _unknown_turns(found: Found, turns: int, settings: AdapterSettings) -> PaidTurns:
     whole = payout_of(found)
     fallback = whole.amount(settings)
     return PaidTurns([*[0.0] * (turns - 1), fallback] if turns else [], whole)

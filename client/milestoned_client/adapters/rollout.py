@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from milestoned_client.adapters.carried import named, plain
 from milestoned_client.adapters.paid import Paid, together
 from milestoned_client.adapters.scoring import UNANSWERED, Found, score_now, shared
-from milestoned_client.adapters.settings import Settings
+from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.control import Control, ControlDir
 from milestoned_client.errors import PeerUnreachableError
 from milestoned_client.models import Closing, Noted, Sample
@@ -22,7 +22,7 @@ to it directly."""
 class Rollout:
     """One episode after the other. The one that runs is closed by the next."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: AdapterSettings) -> None:
         self._settings = settings
         self._episode: Episode | None = None
         self._own: RewardClient | None = None

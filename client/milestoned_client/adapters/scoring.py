@@ -19,7 +19,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from milestoned_client.adapters.settings import Settings
+from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.async_client import AsyncRewardClient
 from milestoned_client.errors import (
     ClientError,
@@ -54,12 +54,12 @@ class _Shared(NamedTuple):
     gate: asyncio.Semaphore
 
 
-_loops: dict[asyncio.AbstractEventLoop, dict[Settings, _Shared]] = {}
-_clients: dict[tuple[int, Settings], RewardClient] = {}
+_loops: dict[asyncio.AbstractEventLoop, dict[AdapterSettings, _Shared]] = {}
+_clients: dict[tuple[int, AdapterSettings], RewardClient] = {}
 _making = threading.Lock()
 
 
-def shared_async(settings: Settings) -> _Shared:
+def shared_async(settings: AdapterSettings) -> _Shared:
     """The client of the running event loop, made once: making one costs more than a request."""
     loop = asyncio.get_running_loop()
     for over in [one for one in _loops if one.is_closed()]:
@@ -71,7 +71,7 @@ def shared_async(settings: Settings) -> _Shared:
     return clients[settings]
 
 
-def shared(settings: Settings) -> RewardClient:
+def shared(settings: AdapterSettings) -> RewardClient:
     """The blocking client of this process, for all its threads."""
     key = (os.getpid(), settings)
     with _making:
@@ -94,7 +94,7 @@ def close_now() -> None:
             _clients.popitem()[1].close()
 
 
-async def score(samples: Sequence[Sample], settings: Settings) -> list[Found]:
+async def score(samples: Sequence[Sample], settings: AdapterSettings) -> list[Found]:
     """Every sample's score, or why there is none, in order."""
     client, gate = shared_async(settings)
 
@@ -109,7 +109,7 @@ async def score(samples: Sequence[Sample], settings: Settings) -> list[Found]:
     return list(itertools.chain.from_iterable(await asyncio.gather(*map(ask, _parts(samples)))))
 
 
-def score_now(samples: Sequence[Sample], settings: Settings) -> list[Found]:
+def score_now(samples: Sequence[Sample], settings: AdapterSettings) -> list[Found]:
     """Return every sample's score as `score` does, over blocking connections."""
     client, found = shared(settings), list[Found]()
     for part in _parts(samples):
@@ -134,19 +134,19 @@ def _parts(samples: Sequence[Sample]) -> Iterator[list[Sample]]:
         yield part
 
 
-def worth(found: Found, settings: Settings) -> float | None:
+def worth(found: Found, settings: AdapterSettings) -> float | None:
     """The reward; where it is not known the fall-back, or None. Raises the refusal that it is."""
     if isinstance(found, Score) and found.reward is not None:
         return _finite(found.reward)
     return unknown(unknown_reason(found), settings)
 
 
-def number(found: Found, settings: Settings) -> float:
+def number(found: Found, settings: AdapterSettings) -> float:
     """The same for trainers that have no way to leave a sample out. Raises `UnknownRewardError`."""
     return certain(worth(found, settings), lambda: unknown_reason(found))
 
 
-def unknown(reason: str, settings: Settings) -> float | None:
+def unknown(reason: str, settings: AdapterSettings) -> float | None:
     """What is paid where nobody knows; said in the log, each time."""
     paid = (
         "left out"

@@ -59,7 +59,7 @@ class Folding(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AdapterSettings:
     """Where the service is, and how its rewards become what a trainer takes. ``fallback`` None:
     there is none."""
 
@@ -83,7 +83,7 @@ class Settings:
         }
 
 
-def settings(**given: Unpack[GivenSettings]) -> Settings:
+def settings(**given: Unpack[GivenSettings]) -> AdapterSettings:
     """The settings out of ``given`` and, for what is None or missing there, the environment.
 
     Raises `ValueError` naming what is missing or wrong, `TypeError` for a name that there is not.
@@ -109,7 +109,7 @@ def settings(**given: Unpack[GivenSettings]) -> Settings:
         raise ValueError(f"wait_s: got {wait_s}; wanted seconds, 0 or more")
     resample = _resample(values["resample"])
     masked = _mask_causes(values["mask_causes"])
-    return Settings(url, token, fold, gamma, fallback, wait_s, min_known, resample, masked)
+    return AdapterSettings(url, token, fold, gamma, fallback, wait_s, min_known, resample, masked)
 
 
 def _mask_causes(value: object) -> tuple[MaskCause, ...]:

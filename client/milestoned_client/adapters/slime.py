@@ -12,7 +12,7 @@ from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.paid import payout_of
 from milestoned_client.adapters.paid_turns import close_and_read_turns
 from milestoned_client.adapters.scoring import Found, number, score
-from milestoned_client.adapters.settings import GivenSettings, Settings, settings
+from milestoned_client.adapters.settings import AdapterSettings, GivenSettings, settings
 from milestoned_client.models import Sample
 
 Payout = float | dict[str, float]
@@ -76,6 +76,6 @@ def _sample(sample: SlimeSample) -> Sample:
     return Sample(label=label_of(sample.metadata, sample.label), answer=last_text(sample.response))
 
 
-def _paid(args: object, found: Found, asked: Settings) -> Payout:
+def _paid(args: object, found: Found, asked: AdapterSettings) -> Payout:
     value, key = number(found, asked), getattr(args, "reward_key", None)
     return {**payout_of(found).logs(), key: value} if key else value

@@ -21,7 +21,7 @@ from api.audit.evaluation import (
 )
 from api.audit.report_text import as_html, as_report_text
 from api.labelling.ratings import Comparison, rate_versions
-from api.labelling.store import Word
+from api.labelling.store import LabelWord
 from tests.api.audit.audited import sign
 from tests.api.audit.test_reports import FARM, GAP, played
 from tests.api.service import Service
@@ -145,7 +145,7 @@ async def test_versions_are_evaluated_over_the_wire(service: Service) -> None:
     bad = await played(service, "v2", [went("/cart")], [*GAP])
     await played(service, "v1", [went("/other")])
     await sign(service)
-    word = Word(FARM["id"], min(good, bad), max(good, bad), -1, "", "first")
+    word = LabelWord(FARM["id"], min(good, bad), max(good, bad), -1, "", "first")
     first_is_good = word.first == good
     await service.app.state.parts.preferences.say("default", "somebody", word)
     asked = {"task": FARM["id"]}
@@ -169,7 +169,7 @@ async def test_versions_are_evaluated_over_the_wire(service: Service) -> None:
 
 async def test_pairs_of_others_are_not_counted(service: Service) -> None:
     first, second = await played(service, "v1", []), await played(service, "v2", [])
-    word = Word(FARM["id"], min(first, second), max(first, second), -1, "", "first")
+    word = LabelWord(FARM["id"], min(first, second), max(first, second), -1, "", "first")
     await service.app.state.parts.preferences.say("another", "somebody", word)
     found = (await service.get("/v1/reports/evaluation", params={"task": FARM["id"]})).json()
     assert found["preferred"] == []

@@ -27,7 +27,7 @@ T = TypeVar("T")
 Atspi.set_timeout(TIMEOUT_MS, TIMEOUT_MS)
 
 
-class Asking:
+class Questioner:
     """Asks, and keeps away for a while from a program that does not answer. ``busy``: its bus name,
     and till when."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gi.repository import Atspi, Gio, GLib
 
-from .asking import MAX_TEXT, PAUSE_S, Asking, identity, states_of, text_of, value_of
+from .asking import MAX_TEXT, PAUSE_S, Questioner, identity, states_of, text_of, value_of
 from .hit import hit
 from .tree import ROOT, ObjectTree
 from .walk import PRIORITY, Walker
@@ -34,7 +34,7 @@ class DesktopListener:
 
     def __init__(self, wire: ParentPipe, bus: Gio.DBusConnection) -> None:
         self._wire = wire
-        self._asking = Asking(self._busy)
+        self._asking = Questioner(self._busy)
         self._live = LiveWindows(bus, self._asking)
         self._tree = ObjectTree(wire, self._asking)
         self._walker = Walker(wire, self._tree, self._asking, self._read, self._report_ready)

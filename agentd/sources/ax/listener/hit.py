@@ -6,12 +6,12 @@ from typing import Any
 
 from gi.repository import Atspi
 
-from .asking import Asking, identity
+from .asking import Questioner, identity
 
 MAX_DEPTH = 40
 
 
-def hit(asking: Asking, windows: list[Any], command: dict[str, Any]) -> Any | None:
+def hit(asking: Questioner, windows: list[Any], command: dict[str, Any]) -> Any | None:
     """Return the innermost object at ``x y`` (of the screen) or ``wx wy`` (of its window); None:
     there is none.
 
@@ -30,7 +30,7 @@ def hit(asking: Asking, windows: list[Any], command: dict[str, Any]) -> Any | No
 
 
 def _descend(
-    asking: Asking, bus: str, window: object, kind: Atspi.CoordType, x: int, y: int
+    asking: Questioner, bus: str, window: object, kind: Atspi.CoordType, x: int, y: int
 ) -> Any | None:
     here = None
     for _ in range(MAX_DEPTH):

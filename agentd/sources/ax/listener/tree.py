@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from .asking import MAX_TEXT, Asking, identity, label_of, states_of
+from .asking import MAX_TEXT, Questioner, identity, label_of, states_of
 from .wire import ParentPipe
 
 ROOT = "/org/a11y/atspi/accessible/root"
@@ -37,7 +37,7 @@ class ObjectTree:
     ``handles``: the live object of an id; ``roles``: those of all known objects.
     """
 
-    def __init__(self, wire: ParentPipe, asking: Asking) -> None:
+    def __init__(self, wire: ParentPipe, asking: Questioner) -> None:
         self._wire = wire
         self._asking = asking
         self.roles: dict[str, str] = {}

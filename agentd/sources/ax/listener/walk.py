@@ -15,7 +15,7 @@ from typing import Any
 
 from gi.repository import GLib
 
-from .asking import Asking, identity
+from .asking import Questioner, identity
 from .tree import ObjectTree
 from .wire import ParentPipe
 
@@ -47,7 +47,7 @@ AGAIN_S = (0.4, 0.8, 1.6, 3.2, 6.4)
 
 
 @dataclass
-class _Walk:
+class _TreeWalk:
     window: str
     bus: str
     queue: deque[Any]
@@ -64,7 +64,7 @@ class Walker:
         self,
         wire: ParentPipe,
         tree: ObjectTree,
-        asking: Asking,
+        asking: Questioner,
         read: Callable[[list[str]], None],
         rested: Callable[[], None],
     ) -> None:
@@ -72,7 +72,7 @@ class Walker:
         self._tree = tree
         self._asking = asking
         self._read = read
-        self._walks: deque[_Walk] = deque()
+        self._walks: deque[_TreeWalk] = deque()
         self._asked: dict[str, int] = {}
         self._rested = rested
 
@@ -89,7 +89,7 @@ class Walker:
         handle = self._tree.handles.get(window)
         if handle is None:
             return
-        self._walks.append(_Walk(window, bus, deque([handle]), tries))
+        self._walks.append(_TreeWalk(window, bus, deque([handle]), tries))
         if len(self._walks) == 1:
             GLib.idle_add(self._wire.guard(self._step), priority=PRIORITY)
 
@@ -109,7 +109,7 @@ class Walker:
             self._rested()
         return bool(self._walks)
 
-    def _visit(self, walk: _Walk, source: Any) -> None:
+    def _visit(self, walk: _TreeWalk, source: Any) -> None:
         found, bus = identity(source)
         if found in walk.seen or self._tree.describe(source) is None:
             return
@@ -128,7 +128,7 @@ class Walker:
             if child is not None:
                 walk.queue.append(child)
 
-    def _end(self, walk: _Walk) -> None:
+    def _end(self, walk: _TreeWalk) -> None:
         self._read(walk.texts)
         nodes = len(walk.seen) - 1
         self._wire.say(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from gi.repository import Atspi, Gio, GLib
 
-from .asking import MAX_TEXT, TIMEOUT_MS, Asking
+from .asking import MAX_TEXT, TIMEOUT_MS, Questioner
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ _STATES = {int(state): state.value_nick for state in Atspi.StateType.__enum_valu
 class LiveWindows:
     """Asks without a cache, over a connection of our own to the accessibility bus."""
 
-    def __init__(self, bus: Gio.DBusConnection, asking: Asking) -> None:
+    def __init__(self, bus: Gio.DBusConnection, asking: Questioner) -> None:
         self._bus = bus
         self._asking = asking
 
