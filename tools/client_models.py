@@ -57,6 +57,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     "Group": ("GroupResult",),
     "TaskProgress": ("TaskProgressShape",),
     "CurriculumPage": ("CurriculumShape",),
+    "PreferenceLines": ("PreferencesShape",),
     "Hint": ("HintShape",),
     "Hints": ("HintsShape",),
     "StepBlame": ("StepBlameShape",),

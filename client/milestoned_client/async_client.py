@@ -52,6 +52,7 @@ from milestoned_client.models import (
     Noted,
     Opened,
     Pick,
+    PreferenceLines,
     Readiness,
     Registered,
     Reward,
@@ -63,6 +64,7 @@ from milestoned_client.models import (
     Transition,
 )
 from milestoned_client.numbering import Numbering
+from milestoned_client.preferences import read_preferences
 from milestoned_client.results import StreamItem
 from milestoned_client.saving import save
 from milestoned_client.scores import score
@@ -254,6 +256,23 @@ class AsyncRewardClient:
         """
         call = sample_episodes(task, n, pick=pick, seed=seed, near=near, label=label)
         return await self.call(call)
+
+    async def preferences(
+        self,
+        task: str | None = None,
+        *,
+        version: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> PreferenceLines:
+        """Read what a reward model can be trained on of at most 2,000 closed episodes: people's
+        labels, the rules' decisions of the goal and the judge's verdicts of it.
+
+        ``task``, ``version`` and ``labels`` choose the episodes; ``weights``: what a pair by a
+        ``rule`` (1) or a ``judge`` (0.5, times its confidence) weighs. A recording that a line
+        names is that of `AsyncEpisode.recording`.
+        """
+        return await self.call(read_preferences(task, version, labels, weights))
 
     async def call(self, call: Call[T]) -> T:
         """Carry one call out, with its retries."""

@@ -511,6 +511,17 @@ class CurriculumPage:
 
 
 @dataclass(frozen=True, slots=True)
+class PreferenceLines:
+    """What a reward model can be trained on."""
+
+    episodes: int
+    """How many closed episodes were looked at."""
+
+    lines: tuple[JsonObject, ...]
+    """Lines of pref/1, whose JSON Schema `milestoned rm schema` prints."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hint:
     """A milestone that is not reached yet."""
 

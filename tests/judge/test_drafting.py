@@ -16,10 +16,10 @@ from api.stages.judge.ballot import Bill
 from api.stages.judge.drafting import (
     DraftCriterion,
     DraftError,
+    draft_of,
     draft_rubric,
     overlap,
     read_criteria,
-    separate,
 )
 from api.stages.judge.judge import Judge
 from tests.judge.serving import Served
@@ -45,7 +45,7 @@ PROPOSED = [
 
 
 def draft(rows: list[dict[str, Any]]) -> Any:
-    return separate(INSTRUCTION, "m@1", read_criteria(json.dumps({"criteria": rows})))
+    return draft_of(INSTRUCTION, "m@1", read_criteria(json.dumps({"criteria": rows})))
 
 
 def test_a_draft_is_taken_apart() -> None:

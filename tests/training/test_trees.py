@@ -25,3 +25,5 @@ def test_the_same_as_lightgbm(gaps: float) -> None:
     again = from_arrays({name: np.asarray(value) for name, value in trees.arrays().items()})
     assert np.array_equal(again.score(asked), trees.score(asked))
     assert len(trees.score(asked[:0])) == 0
+    alone = np.concatenate([trees.score(row[None]) for row in asked[:200]])
+    assert alone.tobytes() == trees.score(asked)[:200].tobytes()

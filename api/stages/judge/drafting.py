@@ -122,7 +122,7 @@ def _line(one: DraftCriterion) -> JsonObject:
 
 
 async def draft_rubric(endpoint: Endpoint, model: str, instruction: str, bill: Bill) -> RubricDraft:
-    """Ask for criteria of ``instruction`` and separate them. Raises `DraftError`, and what
+    """Ask for criteria of ``instruction`` and make a draft of them. Raises `DraftError`, and what
     `Endpoint.ask` does."""
     messages: list[Message] = [
         {"role": "system", "content": SYSTEM},
@@ -141,7 +141,7 @@ async def draft_rubric(endpoint: Endpoint, model: str, instruction: str, bill: B
                 {"role": "user", "content": f"That could not be read ({why[:300]}). Again."},
             ]
             continue
-        return separate(
+        return draft_of(
             instruction, f"{model}@{sha256(canonical([VERSION, SYSTEM]))[:12]}", proposed
         )
     raise DraftError(f"the answer can't be read: {why}")
@@ -192,8 +192,10 @@ def _criterion(where: str, row: Json) -> DraftCriterion:
     return DraftCriterion(id, text.strip(), row["about"], row["by"], tuple(presupposes), required)
 
 
-def separate(instruction: str, by: str, proposed: Sequence[DraftCriterion]) -> RubricDraft:
-    """Return the draft that is left of what was proposed."""
+def draft_of(instruction: str, by: str, proposed: Sequence[DraftCriterion]) -> RubricDraft:
+    """Return the draft of what was proposed: outcome, process and what nobody can help apart,
+    without what says the same twice or fails whenever another does. Raises `DraftError` where no
+    required criterion of the outcome is left."""
     dropped: list[DropReason] = []
     uncontrollable = tuple(one for one in proposed if one.by == "nobody")
     kept = list(_apart([one for one in proposed if one.by == "agent"], dropped))

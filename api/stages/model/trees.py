@@ -50,8 +50,24 @@ class Trees(NamedTuple):
 
     def score(self, rows: Floats) -> Floats:
         """Of each row [n, features] the sum of its leaves: [n]."""
+        if len(rows) == 1:
+            return self._score_one(rows[0])
         parts = [self._score(rows[at : at + BATCH]) for at in range(0, len(rows), BATCH)]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _score_one(self, row: Floats) -> Floats:
+        """Of one row [features] what `_score` gives of it: [1]. All splits are decided at once,
+        which is a tenth of the calls of numpy that a walk makes."""
+        unknown = np.isnan(row)
+        goes_left = np.where(unknown, 0.0, row)[self.feature] <= self.threshold
+        decided = unknown[self.feature] & (self.missing > 0)
+        goes_left = np.where(decided, self.missing == 1, goes_left)
+        following = np.where(goes_left, self.left, self.right)
+        node = self.roots
+        for _ in range(self.depth):
+            node = following[node]
+        total: Floats = self.value[node][None].sum(axis=1)
+        return total
 
     def _score(self, rows: Floats) -> Floats:
         unknown = np.isnan(rows)
