@@ -46,13 +46,21 @@ async def check_pointers(
 
 def criteria_of(rules: Ruleset) -> list[str]:
     """Return the ids of all criteria that a task has, of its goal, its steps and its milestones."""
+    return list(criteria_texts(rules)) or [WHOLE]
+
+
+def criteria_texts(rules: Ruleset) -> dict[str, str]:
+    """Return the texts of all criteria that a task has, by their ids."""
     policy = rules.task.escalation
     lines = [] if policy is None else [*policy.rubric.goal, *policy.rubric.step]
     for top in rules.tops:
         node = rules.nodes[top]
         if is_judged(node.rule):
             lines += node.args.rubric
-    return list(dict.fromkeys(line.id for line in lines)) or [WHOLE]
+    texts: dict[str, str] = {}
+    for line in lines:
+        texts.setdefault(line.id, line.text)
+    return texts
 
 
 async def _check_event(log: Follower, episode: str, through: int, seq: int) -> None:

@@ -10,6 +10,7 @@ import orjson
 from fastapi import Depends, Query, Request
 
 from api.blame.blames import Blames
+from api.cascade.submitted import criteria_texts
 from api.core.errors import NotFoundError
 from api.http.dependencies import FollowerPart, OutlinesPart, TasksPart
 from api.http.parameters import DIGITS
@@ -23,6 +24,7 @@ from api.start_states.store import StartGuard
 from api.tasks.store import Tasks
 from api.timeline.outlines import Outlines
 from api.timeline.timeline import Span
+from detectors.model.rewards import RewardJson
 from detectors.sdk.registry import Rule, rules
 from detectors.task.conditions import condition_to_json
 from detectors.task.language import MilestoneSpec
@@ -50,6 +52,17 @@ async def _focus(
     blame: bool = False,
 ) -> Focus:
     return Focus(step, event, milestone, blame)
+
+
+class SubmittedEvidence(NamedTuple):
+    """A criterion, and the events and pictures (sha256) to which the agent pointed as its evidence;
+    ``event`` is the one in which it did."""
+
+    event: int
+    criterion: str
+    text: str
+    events: tuple[int, ...]
+    pictures: tuple[str, ...]
 
 
 FocusPart = Annotated[Focus, Depends(_focus)]
@@ -93,13 +106,39 @@ async def detail_of(
     reward = now.paid.get(span.step) if span is not None else None
     reached = reward["milestones"] if reward is not None else []
     evidence = [seq for one in reached for seq in one["evidence"]]
+    submitted = [] if span is None else await _list_submitted(parts, now, span, reward)
+    pointers = [seq for one in submitted for seq in (one.event, *one.events)]
     return {
         "of": "step",
         "span": span,
         "reward": reward,
         "evidence": evidence,
-        "where": _evidence_steps(now, evidence),
+        "where": _evidence_steps(now, [*evidence, *pointers]),
+        "submitted": submitted,
     }
+
+
+async def _list_submitted(
+    parts: DetailParts, now: EpisodeView, span: Span, reward: RewardJson | None
+) -> list[SubmittedEvidence]:
+    """What the agent submitted in a step as evidence of criteria; on the step that ended the
+    episode all of it, for the goal is judged by that."""
+    is_last = reward is not None and reward["done"]
+    chosen = [seq for seq in now.outline.submitted if is_last or span.first <= seq <= span.last]
+    if not chosen:
+        return []
+    texts = criteria_texts(await parts.tasks.ruleset(now.row.task_number))
+    found = []
+    for seq in chosen:
+        (event,) = await parts.follower.between(now.row.id, seq, seq)
+        criterion = str(event.data.get("criterion"))
+        pictures = tuple(map(str, event.data.get("pictures", ())))
+        events = [
+            one for one in event.data.get("events", ()) if type(one) is int and 0 < one <= seq
+        ]
+        text = texts.get(criterion, "")
+        found.append(SubmittedEvidence(seq, criterion, text, tuple(events), pictures))
+    return found
 
 
 async def _event(parts: DetailParts, now: EpisodeView, seq: int) -> dict[str, object]:

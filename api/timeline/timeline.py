@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from sys import getsizeof
 
 from api.rewards.event_text import clip, telling
+from api.stages.judge.facts import SUBMITTED
 from detectors.model.codec import canonical
 from detectors.model.types import Event, Json
 
@@ -24,6 +25,7 @@ MAX_PICTURES = 20_000
 SPAN_BYTES = 768
 """What a span takes at most beside the text of its action."""
 PICTURE_BYTES = 288
+MAX_SUBMITTED = 64
 LATE_SPANS = 8
 """How many of the last spans a screenshot may still belong to."""
 
@@ -86,6 +88,8 @@ class Outline:
     sources: Counter[str] = field(default_factory=Counter)
     pictures: dict[str, int] = field(default_factory=dict)
     visual: tuple[int, int] = (0, 0)
+    submitted: list[int] = field(default_factory=list)
+    """The numbers of the events in which the agent pointed to evidence, the first ones."""
     bytes: int = 8 * SPAN_BYTES
     """The most that it takes in memory."""
     _before: tuple[str, str, str] | None = None
@@ -102,6 +106,8 @@ class Outline:
         span.last = event.seq
         span.until = event.at
         self.through = event.seq
+        if event.kind == SUBMITTED and len(self.submitted) < MAX_SUBMITTED:
+            self.submitted.append(event.seq)
         if event.source == LOOKS:
             self._look(event)
             return

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from api.labelling.majority import Item, majority_labels
 from api.rescoring.corpus import StoredEpisode
 from api.stages.judge.confidence import Answered, support_of
 from api.verdicts.recorded import GIVEN
@@ -58,7 +59,7 @@ def read_items(path: Path) -> JudgedItems:
 
 def stored_items(episodes: Iterable[StoredEpisode], words: Sequence[Any]) -> JudgedItems:
     """Take the items of stored episodes that people labelled and a judge gave a verdict on."""
-    labels = _labels(words)
+    labels = majority_labels(words)
     found: list[_Verdict] = []
     for episode in episodes:
         group = str(orjson.loads(episode.task)["id"]).partition("/")[0]
@@ -112,27 +113,14 @@ def _of_one_judge(found: Sequence[_Verdict], data: str) -> JudgedItems:
     return JudgedItems(model, prompt, kept, data, len(found) - len(kept))
 
 
-def _labels(words: Sequence[Any]) -> dict[tuple[str, int, str], bool]:
-    """What most people say of an item; nothing where they are even."""
-    said: dict[tuple[str, int, str], Counter[str]] = {}
-    for word in words:
-        if not word.second and word.choice in ("yes", "no"):
-            said.setdefault((word.first, word.step, word.item), Counter())[word.choice] += 1
-    return {
-        item: count["yes"] > count["no"]
-        for item, count in said.items()
-        if count["yes"] != count["no"]
-    }
-
-
 def _of_episode(
     episode: str,
     group: str,
     verdicts: Sequence[bytes],
-    labels: Mapping[tuple[str, int, str], bool],
+    labels: Mapping[Item, bool],
 ) -> Iterator[_Verdict]:
     """The last verdict of a judge on each labelled item of an episode."""
-    last: dict[tuple[str, int, str], _Verdict] = {}
+    last: dict[Item, _Verdict] = {}
     for body in verdicts:
         event: JsonObject = orjson.loads(body)
         key = (episode, int(str(event["step"])), str(event.get("item")))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.api.daemon import Daemon
-from tests.api.service import TASK, Service
+from tests.api.service import ADMIN, TASK, Service
 from tests.support.logs import went
 
 PICTURE, OTHER = "a" * 64, "b" * 64
@@ -104,3 +104,36 @@ async def test_there_is_an_end_to_it(
 async def test_after_the_close_it_is_too_late(service: Service, daemon: Daemon) -> None:
     await service.post(f"/v1/episodes/{daemon.episode}:close", {"wait_ms": 0})
     assert (await submit(service, daemon, events=[SEEN])).status_code == 409
+
+
+async def test_the_page_shows_it_beside_its_criterion(service: Service, daemon: Daemon) -> None:
+    """In the step in which it was submitted, and on the step that ends the episode: the criterion's
+    text, links to the events, and the pictures. Elsewhere nothing."""
+    await submit(service, daemon, events=[SEEN], pictures=[PICTURE])
+    await daemon.obey()
+    daemon.said += [
+        ("agent.evidence_submitted", {"criterion": "<b>x", "events": [99], "pictures": ["no"]}),
+        *(("step.ended", {"step": 0}), ("step.sealed", {"step": 0, "reason": "quiet"})),
+        *(("step.began", {"step": 1}), ("step.ended", {"step": 1})),
+        *(("step.sealed", {"step": 1, "reason": "quiet"}), ("step.began", {"step": 2})),
+        ("episode.closed", {"reason": "done"}),
+    ]
+    await daemon.obey()
+    shown = {step: await detail(service, daemon.episode, step) for step in range(3)}
+    for step in (0, 2):
+        assert "Evidence that the agent submitted" in shown[step]
+        assert '<td>lamp</td><td class="text">It is the lamp.</td>' in shown[step]
+        assert f'data-detail="event={SEEN}"' in shown[step]
+        assert f'<code title="{PICTURE}">' in shown[step]
+        assert '<td>&lt;b&gt;x</td><td class="text">no criterion of the task</td>' in shown[step]
+        assert "event=99" not in shown[step]
+    assert "Evidence that the agent submitted" not in shown[1]
+
+
+async def detail(service: Service, episode: str, step: int) -> str:
+    """The panel of a step, as somebody who is logged in sees it."""
+    headers = {"accept": "text/html", "cookie": f"milestoned={ADMIN}"}
+    path, asked = f"/episodes/{episode}/detail", {"step": str(step)}
+    answer = await service.get(path, None, params=asked, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return str(answer.text)
