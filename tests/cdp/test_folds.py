@@ -401,37 +401,67 @@ def test_of_a_page_that_was_never_shown_nothing_is_lost(fold: Normaliser) -> Non
 
 
 CALL = {"method": "POST", "url": "https://a.example/w", "headers": {}}
-LISTENS = ("Page.leaveListened", {"frameId": "T", "loaderId": "L1"})
 CALLS = (
     "Network.requestWillBeSent",
     {"requestId": "9", "request": CALL, "loaderId": "L1", "frameId": "T", "type": "Fetch"},
 )
 IS_LEFT = ("Page.frameNavigated", {"frame": PAGE | {"loaderId": "L2"}})
 IS_CLOSED = ("Target.targetDestroyed", {"targetId": "T"})
+CRASHES: tuple[str, dict[str, Any]] = ("Inspector.targetCrashed", {})
+ANSWERS = ("Page.observed", {"frameId": "T", "loaderId": "L1"})
+WORLD = ("Page.createIsolatedWorld", {"frameId": "T", "executionContextId": 7})
+TELLS = (
+    "Runtime.bindingCalled",
+    {"name": "bind", "payload": '["left",{}]', "executionContextId": 7},
+)
+UNCOUNTED, COUNTED = False, True
+Happens = list[tuple[str, dict[str, Any]]]
 
 
 @pytest.mark.parametrize(
-    ("happens", "gaps"),
+    ("counted", "happens", "gaps"),
     [
-        ([LISTENS, CALLS, IS_LEFT], 1),
-        ([CALLS, LISTENS, IS_LEFT, IS_LEFT], 1),
-        ([LISTENS, IS_LEFT], 0),
-        ([CALLS, IS_LEFT], 0),
-        ([CALLS, (LISTENS[0], LISTENS[1] | {"loaderId": "L0"}), IS_LEFT], 0),
-        ([LISTENS, (CALLS[0], CALLS[1] | {"type": "Script"}), IS_LEFT], 0),
-        ([LISTENS, IS_CLOSED], 1),
-        ([CALLS, IS_CLOSED], 0),
+        (UNCOUNTED, [CALLS, IS_LEFT], 1),
+        (UNCOUNTED, [CALLS, IS_LEFT, IS_LEFT], 1),
+        (UNCOUNTED, [IS_LEFT], 0),
+        (UNCOUNTED, [(CALLS[0], CALLS[1] | {"type": "Script"}), IS_LEFT], 0),
+        (COUNTED, [CALLS, IS_LEFT], 0),
+        (UNCOUNTED, [IS_CLOSED], 1),
+        (UNCOUNTED, [WORLD, TELLS, IS_CLOSED], 1),
+        (COUNTED, [IS_CLOSED], 1),
+        (COUNTED, [WORLD, TELLS, IS_CLOSED], 0),
+        (COUNTED, [WORLD, TELLS, ANSWERS, IS_CLOSED], 1),
+        (UNCOUNTED, [CALLS, CRASHES, IS_CLOSED], 0),
     ],
 )
 def test_a_document_that_may_have_sent_something_as_it_was_left_is_a_gap(
-    live: Normaliser, happens: list[tuple[str, dict[str, Any]]], gaps: int
+    live: Normaliser, counted: bool, happens: Happens, gaps: int
 ) -> None:
     """A first call is counted by the browser, unless its tab is closed (test_first_calls.py)."""
     told(live, "", "Target.targetCreated", targetInfo={"targetId": "T", "type": "page", "url": ""})
+    live.browser.guards, live.browser.counts_kept = True, True
+    live.browser.counts_calls = counted
+    assert _count_gaps(live, happens) == gaps
+
+
+def test_where_nothing_is_counted_each_document_that_is_left_is_a_gap(live: Normaliser) -> None:
+    """One browser context beside others: the browser's counts are not those of its pages."""
+    told(live, "", "Target.targetCreated", targetInfo={"targetId": "T", "type": "page", "url": ""})
+    live.browser.guards = True
+    assert _count_gaps(live, [IS_LEFT]) == 1
+
+
+@pytest.mark.parametrize("happens", [[CALLS, IS_LEFT], [IS_CLOSED]])
+def test_it_is_none_where_no_guard_rests_on_requests(live: Normaliser, happens: Happens) -> None:
+    told(live, "", "Target.targetCreated", targetInfo={"targetId": "T", "type": "page", "url": ""})
+    assert _count_gaps(live, happens) == 0
+
+
+def _count_gaps(live: Normaliser, happens: Happens) -> int:
     session = {"Target.targetDestroyed": ""}
     seen = [
         one
         for method, params in happens
         for one in told(live, session.get(method, "S"), method, **params)
     ]
-    assert [kind for kind, _ in seen].count("gap.began") == gaps
+    return [kind for kind, _ in seen].count("gap.began")

@@ -452,6 +452,7 @@ async def do(
     )
     await page.goto(url)
     await page.evaluate("fetch('/is-taken').then(() => 0)")  # the browser has counted a call
+    await page.goto("about:blank")
     async with watching(browser, fined.plan("e")) as watch:
         await page.goto(url)
         await page.click("#b")

@@ -16,13 +16,12 @@ from functools import partial
 from typing import Any
 
 from agentd.sources.cdp.attach.history_query import ANSWER, HistoryQuestion
-from agentd.sources.cdp.attach.leave_listeners import LeaveListeners
 from agentd.sources.cdp.attach.precedence import Precedence
 from agentd.sources.cdp.attach.script import PageScript
 from agentd.sources.cdp.attach.shadow_roots import Suspects
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.request_backfill import LISTING, is_outer
-from agentd.sources.cdp.state.state import CALLS, WORKERS, SessionState
+from agentd.sources.cdp.state.state import WORKERS, SessionState
 from agentd.sources.cdp.state.targets import is_page
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
 
@@ -33,8 +32,6 @@ _PAGES = ("page",)
 _SHARED = ("shared_worker", "service_worker")
 _FRAMES = ("iframe",)
 _NESTED = ("worker",)
-# Stages of a document by which its scripts have run.
-_COMPLETE = ("DOMContentLoaded", "load", "networkIdle")
 
 Feed = Callable[[str, str, Params], None]
 
@@ -72,17 +69,14 @@ class SessionSetup:
         self._young: dict[str, _Young] = {}
         self._suspects = Suspects(connection, script, self._watch)
         self._precedence = Precedence(connection, script, self._watch, feed)
-        self._leaving = LeaveListeners(connection, self._watch, feed)
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
         self._handlers: dict[str, Callable[[str, Params], None]] = {
             "Target.attachedToTarget": self._handle_attached,
             "Target.detachedFromTarget": self._handle_detached,
             "Target.targetInfoChanged": self._handle_shown,
             "Page.frameNavigated": self._handle_navigated,
-            "Page.frameDetached": self._handle_frame_detached,
             "Page.navigatedWithinDocument": self._handle_navigated_within,
             "Page.lifecycleEvent": self._handle_lifecycle,
-            "Network.requestWillBeSent": self._handle_request,
             "Runtime.bindingCalled": self._handle_binding_called,
         }
 
@@ -118,7 +112,6 @@ class SessionSetup:
         self._knocked.pop(session, None)
         self._histories.pop(session, None)
         self._young.pop(session, None)
-        self._leaving.end_session(session)
         self._prepared.pop(params.get("targetId", ""), None)
 
     def _handle_shown(self, _session: str, params: Params) -> None:
@@ -131,24 +124,15 @@ class SessionSetup:
         if params.get("type") == "BackForwardCacheRestore":
             self._ask_tree(session)  # its frames come back without a word
 
-    def _handle_frame_detached(self, session: str, params: Params) -> None:
-        self._leaving.end_frame(session, params["frameId"])
-
     def _handle_navigated_within(self, session: str, _params: Params) -> None:
         self._moved(session)
 
     def _handle_lifecycle(self, session: str, params: Params) -> None:
-        if params.get("name") in _COMPLETE:
-            self._leaving.ask_again(session)
         young = self._young.get(session)
         if young is None or params.get("name") != "load":
             return
         if young.context and young.loader == params.get("loaderId"):
             self._ask_listing(session)
-
-    def _handle_request(self, session: str, params: Params) -> None:
-        if params.get("type") in CALLS:
-            self._leaving.ask_again(session)
 
     def _handle_binding_called(self, session: str, params: Params) -> None:
         self._suspects.handle(session, params)
@@ -168,7 +152,6 @@ class SessionSetup:
             self._histories[session].hurry()
         if session in self._young and self._young[session].context:
             self._ask_listing(session)
-        self._leaving.ask_again(session)
         send = self._connection.send
         flush = {"expression": self._script.flush(), "silent": True, "returnByValue": True}
         replies = [
@@ -286,8 +269,6 @@ class SessionSetup:
             about = {"frameId": frame, "loaderId": loader}
             check = _quiet(context, script.flush())
             inject = partial(self._inject, session, context, about)
-            if self._asks.guards:
-                self._leaving.begin(session, context, about)
             self._watch(session, send("Runtime.evaluate", check, session, inject))
             if young is not None and young.frame == frame and young.loader == loader:
                 young.context = context

@@ -145,15 +145,10 @@ def handle_history(
 def handle_observed(
     browser: BrowserState, _session: SessionState, params: Observed
 ) -> Iterable[CdpObservation]:
-    """A document's observer has answered: what it held back is in."""
+    """A document's observer has answered: what it held back is in, and it is there."""
+    if params["frameId"] in browser.frames:
+        browser.frames[params["frameId"]].marks.discard("left")
     return _mark_document(browser, params, "heard")
-
-
-def handle_leave_listened(
-    browser: BrowserState, _session: SessionState, params: Observed
-) -> Iterable[CdpObservation]:
-    """A document listens to being left."""
-    return _mark_document(browser, params, "listens")
 
 
 def _mark_document(browser: BrowserState, params: Observed, mark: str) -> tuple[()]:
@@ -175,7 +170,6 @@ HANDLERS: Mapping[str, Handler] = {
     "Page.getFrameTree": handle_tree,
     "Page.getNavigationHistory": handle_history,
     "Page.observed": handle_observed,
-    "Page.leaveListened": handle_leave_listened,
 }
 """By message; a command's name stands for its reply."""
 
@@ -190,6 +184,9 @@ def note_failure(browser: BrowserState, params: Params) -> None:
 def crashed(browser: BrowserState, session: SessionState) -> Iterator[CdpObservation]:
     """The renderer of a frame in a process of its own is gone; of a whole tab the list of targets
     tells."""
+    for name in (session.root, *browser.below(session.root)):
+        if name in browser.frames:
+            browser.frames[name].marks.add("crashed")
     known = browser.frames.get(session.root)
     if known is not None and not session.is_page:
         failure = _frame_fields(browser, session.root) | {"url": known.url, "error": "crashed"}
@@ -228,7 +225,8 @@ def _commit(
     browser.frames[name] = Frame(session.tab, parent, url, loader, marks)
     data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
     if not browser.settled:
-        browser.frames[name].marks.add("called")  # it may have, before anybody listened
+        if url != "about:blank" or "opener" in browser.tabs.get(session.tab, {}):
+            browser.frames[name].marks.add("called")  # it may have, before anybody listened
         data["baseline"] = True
     elif not heard:
         data["backfilled"] = True

@@ -58,6 +58,7 @@ class Normaliser:
         secrets = Secrets(salt, more=plan.mask)
         secrets.shown = plan.cookies
         self.browser = BrowserState(secrets, live=live, wanted=plan.kinds)
+        self.browser.guards = live and plan.guards
         self.network = Network(plan, live=live)
         self.visual = Visual(plan.visual, self.browser.secrets)
         self._binding = binding
@@ -120,6 +121,7 @@ class Normaliser:
         counts = self.network.script_requests
         counts.compare(kept, looked_up, mark)
         browser = self.browser
+        browser.counts_kept = "histograms" in kept
         browser.counts_calls = counts.is_exact and browser.profiles == {browser.own_profile}
 
     def compare_first_calls(

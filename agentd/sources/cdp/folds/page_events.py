@@ -169,6 +169,12 @@ def _handle_visual(report: _Report) -> Iterable[CdpObservation]:
     return (CdpObservation(report.kind, {**report.data, "tab": report.session.tab}),)
 
 
+def _handle_left(report: _Report) -> Iterable[CdpObservation]:
+    if report.frame in report.browser.frames:
+        report.browser.frames[report.frame].marks.add("left")
+    return ()
+
+
 def _handle_late_observer(report: _Report) -> Iterable[CdpObservation]:
     # What stands within the page has its observer in time.
     if report.session.arrival is None or report.frame != report.session.root:
@@ -197,6 +203,7 @@ _HANDLERS: Mapping[str, Callable[[_Report], Iterable[CdpObservation]]] = {
     "title": _handle_title,
     "front": _handle_front,
     **dict.fromkeys(visual.SAID, _handle_visual),
+    "left": _handle_left,
     "late": _handle_late_observer,
     "hidden": _handle_hidden,
     "dropped": _handle_dropped,

@@ -37,7 +37,7 @@ def handle_info(
         known = browser.tabs[tab] = {"title": ""}
         data: dict[str, Any] = {"tab": tab, "url": url}
         if info.get("openerId"):
-            data["opener"] = browser.pages.tab(info["openerId"])
+            data["opener"] = known["opener"] = browser.pages.tab(info["openerId"])
         yield _standing(browser, CdpObservation("tab.opened", data))
     # Until a page names itself the browser shows its address as the title.
     title = info.get("title", "")
@@ -80,10 +80,12 @@ def attached(browser: BrowserState, parent: str, info: TargetInfo) -> str:
 
 def closed(browser: BrowserState, tab: str) -> Iterator[CdpObservation]:
     """The tab is gone, and its frames with it."""
-    if browser.tabs.pop(tab, None) is None:
+    known = browser.tabs.pop(tab, None)
+    if known is None:
         return
-    for frame in [name for name, about in browser.frames.items() if about.tab == tab]:
-        yield from leaving.report_closed(browser.frames.pop(frame))
+    frames = [name for name, about in browser.frames.items() if about.tab == tab]
+    documents = [browser.frames.pop(frame) for frame in frames]
+    yield from leaving.report_closed(browser, documents, opened="opener" in known)
     browser.pages.shown.pop(tab, None)
     browser.pages.focused.pop(tab, None)
     browser.opening.pop(tab, None)

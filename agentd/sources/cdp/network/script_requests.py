@@ -5,7 +5,7 @@ For each such request to a site Chromium looks into its cache of compiled code, 
 asks for and also as its page is left, and counts the look-up at once. Two sorts are counted
 elsewhere: what is kept alive (network/outliving.py), and nowhere what a script waits for
 (a synchronous XMLHttpRequest). Browser contexts beside the browser's own have no such cache: there
-nothing is counted, and first calls and listeners have to do (network/first_calls.py).
+nothing is counted, and first calls have to do (network/first_calls.py, folds/leaving.py).
 """
 
 from __future__ import annotations

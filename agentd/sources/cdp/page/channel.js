@@ -40,6 +40,10 @@ export function openChannel(name) {
     pause() {
       send = null;
     },
+    // What is true of this moment alone: said at once or not at all.
+    sayNow(kind) {
+      if (send && !waiting.length) send(encode([kind, {}]));
+    },
     say(kind, data) {
       if (send && !waiting.length) {
         send(encode([kind, data]));

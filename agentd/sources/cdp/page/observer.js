@@ -127,6 +127,7 @@ function observe(config) {
   if (!config.initial && navigator.userActivation?.hasBeenActive) channel.say("late", {}); // somebody acted here unheard
   listening.on("pagehide", (event) => {
     flush();
+    if (event.isTrusted && window === top) channel.sayNow("left"); // it comes only from a tab that is closed
     if (event.persisted && event.isTrusted) channel.pause();
   });
   listening.on("load pageshow", (event) => {

@@ -38,7 +38,7 @@ class Frame:
     somebody could see and use it; `asked`: it asked to be left itself; `heard`: what its observer
     held back until it could speak is in; `called`: its scripts called `fetch` or XMLHttpRequest, or
     may have; `waited`: one of them stood still for an answer, where a guard hears requests;
-    `listens`: it listens to being left.
+    `left`: it told that it is left; `crashed`: its renderer is gone.
     """
 
     tab: str
@@ -152,7 +152,9 @@ class BrowserState:
     could not be loaded; ``opening``: tab → the address for which it last opened another;
     ``profiles``: the browser contexts in which there were pages, ``own_profile``: the browser's
     own, which is there without anybody's making it; ``counts_calls``: the browser counts each
-    `fetch` and asynchronous XMLHttpRequest of its pages.
+    `fetch` and asynchronous XMLHttpRequest of its pages, ``counts_kept``: what is kept alive after
+    its page; ``guards``: something that must not happen
+    is known by requests, so that one that may have gone out is a gap.
     """
 
     secrets: Secrets = field(default_factory=Secrets)
@@ -171,6 +173,8 @@ class BrowserState:
     profiles: set[str] = field(default_factory=set)
     own_profile: str = ""
     counts_calls: bool = False
+    counts_kept: bool = False
+    guards: bool = False
 
     def session_state(self, session: str) -> SessionState:
         """The session's state; a log without sessions (one page only) is taken as one unnamed
