@@ -3,6 +3,8 @@ leaves unknown."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from detectors.engine.state import State
 from detectors.matchers.facts import leads
 from detectors.model.kinds import KINDS
@@ -51,7 +53,7 @@ class GapTracker:
             self._end_all_parts(source)
         elif self._is_unreported(_gap_name(source, part)):
             return
-        if not self._ruleset.depends_on(source, part):
+        if not self._may_matter(source, part):
             return
         name, count = _gap_name(source, part), 1
         if part is not None and name not in state.gaps and len(state.gaps) >= MAX_GAPS:
@@ -92,8 +94,9 @@ class GapTracker:
     def mark_new_step(self) -> None:
         """Mark the step that begins with every gap that is open."""
         state = self._state
-        if state.gaps:
-            state.blind |= {name: gap[:2] for name, gap in state.gaps.items()}
+        for name, gap in state.gaps.items():
+            if self._may_still_matter(name):
+                state.blind[name] = gap[:2]
 
     def mark_closing_step(self) -> None:
         """Mark the closing step after the last seal. A source that was shut down since that seal
@@ -101,7 +104,7 @@ class GapTracker:
         state = self._state
         holds_at_end = any(m.must_hold_at_end for m in self._ruleset.task.milestones)
         for name, gap in state.gaps.items():
-            if holds_at_end or gap[0] < state.sealed_at:
+            if (holds_at_end or gap[0] < state.sealed_at) and self._may_still_matter(name):
                 state.blind[name] = gap[:2]
 
     def check_probe_start(self, event: Event) -> None:
@@ -123,6 +126,26 @@ class GapTracker:
                 state.blind[f"probe:{probe}"] = gap[:2]
             return
 
+    def _may_still_matter(self, name: str) -> bool:
+        """Whether an open gap may still change what a step is worth."""
+        source, _, part = name.partition(":")
+        if source not in self._ruleset.sources:
+            return True
+        return self._may_matter(source, None if part in ("", REST) else part)
+
+    def _may_matter(self, source: str, part: str | None) -> bool:
+        """Whether a milestone that is not earned for good depends on ``source``, or on that part of
+        it, in the state of the episode and in all that are supposed beside it."""
+        owners = self._ruleset.owners_of(source, part)
+        states = (self._state, *self._state.supposed)
+        return any(not self._is_earned_for_good(n, states) for n in owners)
+
+    def _is_earned_for_good(self, owner: int, states: Iterable[State]) -> bool:
+        """Whether nothing can change the milestone any more, in none of ``states``."""
+        if not self._ruleset.final[owner]:
+            return False
+        return all(owner in one.awards and one.awards[owner].earned for one in states)
+
     def _end_all_parts(self, source: str) -> None:
         """Forget the gaps of parts of a source that begins anew: it reports them anew."""
         for name in list(self._state.gaps):
@@ -136,7 +159,7 @@ class GapTracker:
     def _end_one_of_rest(self, source: str, part: str) -> None:
         """Count down the parts that were beyond `MAX_GAPS` when their gaps began."""
         gaps, rest = self._state.gaps, _gap_name(source, REST)
-        if rest not in gaps or not self._ruleset.depends_on(source, part):
+        if rest not in gaps or not self._may_matter(source, part):
             return
         gaps[rest][2] -= 1
         if gaps[rest][2] <= 0:

@@ -29,7 +29,7 @@ from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
 
-ENGINE_VERSION = 12
+ENGINE_VERSION = 13
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -122,7 +122,7 @@ class Ruleset:
     turning: list[frozenset[str]]
     final: list[bool]
     metered: bool
-    _dependencies: dict[tuple[str, str | None], bool] = field(default_factory=dict)
+    _dependencies: dict[tuple[str, str | None], frozenset[int]] = field(default_factory=dict)
     _shared: SharedPart | None = None
 
     @property
@@ -154,21 +154,22 @@ class Ruleset:
         """The sources that the rules depend on: a gap in one of them blinds the step."""
         return frozenset(KINDS[kind].source for kind in self.slots if kind in KINDS)
 
-    def depends_on(self, source: str, of: str | None) -> bool:
-        """Whether some rule depends on ``source``, or with ``of`` on that part of it
+    def owners_of(self, source: str, of: str | None) -> frozenset[int]:
+        """The milestones with a rule that depends on ``source``, or with ``of`` on that part of it
         (detectors/task/source_dependencies.py)."""
         known = self._dependencies.get((source, of))
         if known is None:
             if len(self._dependencies) >= MAX_DEPENDENCIES_KEPT:
                 self._dependencies.clear()
-            known = self._dependencies[source, of] = self._has_dependency(source, of)
+            known = self._dependencies[source, of] = self._find_owners(source, of)
         return known
 
-    def _has_dependency(self, source: str, of: str | None) -> bool:
-        return any(
-            depends_on(node.rule.heard_kinds(node.args), node.args, source, of)
+    def _find_owners(self, source: str, of: str | None) -> frozenset[int]:
+        return frozenset(
+            node.owner
             for node in self.nodes
             if isinstance(node.rule, Rule)
+            and depends_on(node.rule.heard_kinds(node.args), node.args, source, of)
         )
 
     @property

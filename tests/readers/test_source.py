@@ -187,9 +187,9 @@ def test_a_gap_of_one_path_blinds_the_rules_that_read_it() -> None:
     rules = ruleset(
         WORTH, {**WORTH, "id": "o", "when": {"file_text": {"path": "b.txt", "text": "x"}}}
     )
-    assert rules.depends_on("reader", "a.txt")
-    assert rules.depends_on("reader", None)
-    assert not rules.depends_on("reader", "c.txt")
+    assert rules.owners_of("reader", "a.txt")
+    assert rules.owners_of("reader", None)
+    assert not rules.owners_of("reader", "c.txt")
 
 
 DATA = {
