@@ -56,10 +56,10 @@ def dictionary(number: int) -> zstandard.ZstdCompressionDict:
     """
     if number not in known_numbers():
         raise UnknownDictionaryError(number)
-    return prepared((DICTIONARIES / f"{number}.zdict").read_bytes())
+    return prepare_dictionary((DICTIONARIES / f"{number}.zdict").read_bytes())
 
 
-def prepared(content: bytes) -> zstandard.ZstdCompressionDict:
+def prepare_dictionary(content: bytes) -> zstandard.ZstdCompressionDict:
     """Return the dictionary with this ``content``, ready to compress at `LEVEL`."""
     loaded = zstandard.ZstdCompressionDict(content)
     loaded.precompute_compress(level=LEVEL)

@@ -56,6 +56,21 @@ def test_a_bare_name_is_refused_wherever_it_stands(tmp_path: Path) -> None:
     ]
 
 
+def test_a_public_function_is_not_named_by_a_single_participle(tmp_path: Path) -> None:
+    text = (
+        "def decoded(): ...\n"
+        "def _masked(): ...\n"
+        "def feed(): ...\n"
+        "def decode_frame(): ...\n"
+        "@rule\ndef graded(): ...\n"
+        "class Task:\n    def closed(self): ...\n"
+    )
+    tree = parse_tree(tmp_path, {"api/frames.py": text})
+    assert check_names(tree, exceptions=()) == [
+        "api/frames.py:1: expected a function named by verb and object, got 'decoded'"
+    ]
+
+
 def test_a_limit_is_called_max_or_min(tmp_path: Path) -> None:
     text = "MAX_EVENTS = 1\n_MOST_EVENTS = 2\nDEEPEST: int = 3\nMOSTLY = 4\n"
     tree = parse_tree(tmp_path, {"agentd/limits.py": text})

@@ -11,7 +11,7 @@ import orjson
 
 from agentd.core.errors import UsageError
 from agentd.core.settings import ReadSettings
-from agentd.readers.asking import read
+from agentd.readers.asking import read_in_child
 from agentd.readers.formats import FORMATS, format_of
 from agentd.readers.mime import HEAD, mime_of
 
@@ -35,7 +35,7 @@ def show(settings: ReadSettings) -> str:
             raise UsageError(f"{settings.file}: is no regular file; wanted one")
         name = settings.file.name
         format_ = settings.as_ or format_of(mime_of(os.pread(fd, HEAD, 0), name), name)
-        answer = asyncio.run(read(fd, format_, BUDGET_S, settings.query))
+        answer = asyncio.run(read_in_child(fd, format_, BUDGET_S, settings.query))
     except OSError as error:
         raise UsageError(f"{settings.file}: {error.strerror}") from None
     finally:

@@ -20,9 +20,9 @@ def room_in(state: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise refused(state, _describe(error)) from None
+        raise disk_error(state, _describe(error)) from None
     except sqlite3.OperationalError as error:
-        raise refused(state, str(error)) from None
+        raise disk_error(state, str(error)) from None
 
 
 def _describe(error: OSError) -> str:
@@ -31,7 +31,7 @@ def _describe(error: OSError) -> str:
     return f"{error.filename or 'cannot be written'}: {error.strerror}"
 
 
-def refused(state: Path, what: str) -> AgentdError:
+def disk_error(state: Path, what: str) -> AgentdError:
     """Make the error that says ``what`` the disk refused in ``state``, and what is expected."""
     return AgentdError(
         f"{state}: {what}; wanted a directory with room, that this daemon may write in"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from agentd.core.errors import UsageError
 
 
-def need(option: str, extra: str, *modules: str) -> None:
+def require_extra(option: str, extra: str, *modules: str) -> None:
     """Import ``modules``; raises `UsageError` naming ``option`` and the ``extra`` that has them."""
     for module in modules:
         try:

@@ -125,9 +125,9 @@ async def _attach_async(
 
 
 def _thread(harness: Harness, settings: _Settings, token: str | None) -> DaemonThread:
-    from agentd.inprocess.source import InProcessSource, carried
+    from agentd.inprocess.source import InProcessSource, open_connection
 
-    line = BrowserLine(lambda: carried(harness), harness.scope)
+    line = BrowserLine(lambda: open_connection(harness), harness.scope)
     settings = replace(settings, connect=lambda plan: InProcessSource(harness, plan), line=line)
 
     async def work(stop: asyncio.Event, opened: Opened) -> None:

@@ -22,7 +22,7 @@ HELD_UP = (
 )
 
 
-async def carried(harness: Harness) -> Connection:
+async def open_connection(harness: Harness) -> Connection:
     """A conversation with the browser over what the harness's library holds; raises
     `SourceLostError`."""
     inbox = Inbox()
@@ -43,7 +43,7 @@ class InProcessSource(CdpSource):
         self._held_up = False
 
     async def _carried(self) -> Connection:
-        self._connection = await carried(self._harness)
+        self._connection = await open_connection(self._harness)
         return self._connection
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:

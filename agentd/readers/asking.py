@@ -21,7 +21,7 @@ UNKNOWN = ("slow", "denied", "unavailable", "failed", "unsettled")
 """Statuses that say nothing of the file: what depends on it is not known."""
 
 
-async def read(
+async def read_in_child(
     file: int, format_: str, budget_s: float, query: str | None = None, wal: int | None = None
 ) -> ReadAnswer:
     """Read the open descriptor ``file`` as ``format_`` in a child; never raises for a child.

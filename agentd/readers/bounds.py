@@ -36,7 +36,7 @@ class LargeError(Exception):
     """The file is longer than what is read of its format; carries why."""
 
 
-def fitted(facts: Facts) -> tuple[Facts, bool]:
+def fit_facts(facts: Facts) -> tuple[Facts, bool]:
     """Return ``facts`` as JSON of at most `MAX_BYTES` bytes, and whether something was left out.
 
     The ends of texts and lists go first.

@@ -14,7 +14,7 @@ import time
 
 import orjson
 
-from agentd.readers.bounds import DamagedError, HeavyError, LargeError, fitted
+from agentd.readers.bounds import DamagedError, HeavyError, LargeError, fit_facts
 from agentd.readers.formats import FORMATS
 from agentd.readers.request import Facts, ReadAnswer, ReadRequest
 
@@ -51,7 +51,7 @@ def answer(request: ReadRequest) -> ReadAnswer:
         with os.fdopen(0, "rb", closefd=False) as file:
             facts: Facts = getattr(module, f"read_{name}")(file, request)
         left_out = bool(facts.pop("cut", False))  # the reader itself left something out
-        facts, clipped = fitted(facts)
+        facts, clipped = fit_facts(facts)
     except DamagedError as error:
         return _refuse("damaged", error)
     except LargeError as error:

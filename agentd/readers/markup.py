@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 from agentd.readers.bounds import MAX_DEPTH, DamagedError, HeavyError
 from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.tables import sheet
-from agentd.readers.texts import decoded, whole
+from agentd.readers.texts import decode_text, whole
 
 
 def read_xml(file: BinaryIO, request: ReadRequest) -> Facts:
@@ -66,7 +66,7 @@ def read_html(file: BinaryIO, request: ReadRequest) -> Facts:
     sheets."""
     from lxml import etree, html
 
-    text = decoded(file)
+    text = decode_text(file)
     parser = html.HTMLParser(no_network=True, huge_tree=False, encoding="utf-8")
     try:
         page = html.document_fromstring(text.encode(), parser=parser)

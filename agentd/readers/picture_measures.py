@@ -63,7 +63,7 @@ def develop(shot: Shot, before: Image.Image | None) -> ShotFacts:
     """
     data = shot.data if shot.data is not None else encode(shot.image)
     now = cells(shot.image)
-    share = None if before is None else changed(before, now)
+    share = None if before is None else changed_share(before, now)
     return ShotFacts(data, hashlib.sha256(data).hexdigest(), phash(shot.image), share, now)
 
 
@@ -97,7 +97,7 @@ def cells(image: Image.Image) -> Image.Image:
     return image.convert("RGB").resize(GRID, Image.Resampling.BOX)
 
 
-def changed(before: Image.Image, now: Image.Image) -> float:
+def changed_share(before: Image.Image, now: Image.Image) -> float:
     """Return the share of cells, 0 to 1, that differ between two pictures by more than `SAME`."""
     red, green, blue = (
         band.point(lambda value: 255 if value > SAME else 0)

@@ -11,7 +11,7 @@ import orjson
 
 from agentd.readers.bounds import DamagedError
 from agentd.readers.request import Facts, ReadRequest
-from agentd.readers.texts import decoded
+from agentd.readers.texts import decode_text
 
 _PREF = re.compile(
     r'^\s*(?:user_|sticky_|lock)?[pP]ref\(\s*"((?:[^"\\]|\\.)*)"\s*,\s*(.*?)\s*\)\s*;\s*$',
@@ -30,7 +30,7 @@ def read_ini(file: BinaryIO, request: ReadRequest) -> Facts:
     )
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     try:
-        parser.read_string(f"[{_HEAD}]\n" + decoded(file))
+        parser.read_string(f"[{_HEAD}]\n" + decode_text(file))
     except configparser.Error as error:
         raise DamagedError(f"no ini file: {error}") from None
     sections = {name: dict(parser.items(name)) for name in parser.sections()}
@@ -40,7 +40,7 @@ def read_ini(file: BinaryIO, request: ReadRequest) -> Facts:
 def read_prefs(file: BinaryIO, request: ReadRequest) -> Facts:
     """Return ``{value: {name: value}}`` of Mozilla's ``user_pref("name", value);``."""
     prefs: Facts = {}
-    for name, value in _PREF.findall(decoded(file)):
+    for name, value in _PREF.findall(decode_text(file)):
         try:
             prefs[name] = orjson.loads(value)
         except orjson.JSONDecodeError:
@@ -51,7 +51,9 @@ def read_prefs(file: BinaryIO, request: ReadRequest) -> Facts:
 def read_gimprc(file: BinaryIO, request: ReadRequest) -> Facts:
     """Return ``{value: {name: text}}`` of GIMP's ``(name value)``; a longer list is its words, a
     nested one a list."""
-    entries = [entry for entry in _parse_lists(decoded(file)) if isinstance(entry, list) and entry]
+    entries = [
+        entry for entry in _parse_lists(decode_text(file)) if isinstance(entry, list) and entry
+    ]
     return {"value": {name: _parse_value(rest) for name, *rest in entries if isinstance(name, str)}}
 
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from agentd.readers.bounds import MAX_ITEMS, DamagedError
 from agentd.readers.request import Facts, ReadRequest
-from agentd.readers.texts import decoded
+from agentd.readers.texts import decode_text
 
 
 def read_csv(file: BinaryIO, request: ReadRequest) -> Facts:
@@ -16,7 +16,7 @@ def read_csv(file: BinaryIO, request: ReadRequest) -> Facts:
 
     Its cells are parted by tab, semicolon, bar or comma, whichever the file has.
     """
-    text = decoded(file)
+    text = decode_text(file)
     lines = io.StringIO(text, newline="")  # only a newline ends a row, and none within quotes does
     reader = csv.reader(
         lines, delimiter=_guess_delimiter(text), quotechar='"', doublequote=True, strict=True

@@ -27,7 +27,7 @@ def whole(file: BinaryIO) -> bytes:
     return data
 
 
-def decoded(file: BinaryIO) -> str:
+def decode_text(file: BinaryIO) -> str:
     """Read a file's text: by its byte order mark, as UTF-8, else in the likeliest encoding.
 
     Raises `DamagedError`, `LargeError`.
@@ -50,5 +50,5 @@ def decoded(file: BinaryIO) -> str:
 
 def read_text(file: BinaryIO, request: ReadRequest) -> Facts:
     """Return ``{text, lines}``: the whole text and the number of its lines."""
-    text = decoded(file)
+    text = decode_text(file)
     return {"text": text, "lines": len(text.splitlines())}

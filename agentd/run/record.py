@@ -24,7 +24,7 @@ from agentd.run.daemon import Opened, until_signal
 from agentd.session.local_scoring import load_rules
 from agentd.session.session import Session
 from agentd.session.step_controller import NotKeptError
-from agentd.session.supervisor import TABLE, unwatched
+from agentd.session.supervisor import TABLE, unwatched_sources
 
 HEARS_ALL: dict[str, object] = {
     "task": "recording",
@@ -51,7 +51,7 @@ async def record(
     own.
     """
     plan = _plan(settings)
-    if len(unwatched(settings, plan)) == len(TABLE):
+    if len(unwatched_sources(settings, plan)) == len(TABLE):
         raise UsageError(
             "nothing to watch: wanted --cdp, --profile, --files or another of the sources"
         )

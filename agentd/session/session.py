@@ -20,7 +20,7 @@ from agentd.session.local_scoring import Edge, load_rules
 from agentd.session.settling import StepSealer
 from agentd.session.step_controller import Conductor
 from agentd.session.step_state import Steps
-from agentd.session.supervisor import Supervisor, sources_of, unwatched
+from agentd.session.supervisor import Supervisor, sources_of, unwatched_sources
 from detectors.model.kinds import asked_kinds, catalogue_fields
 
 READY = "ready"
@@ -55,7 +55,7 @@ class Session:
         self.supervisor = Supervisor(
             sources_of(settings, plan),
             self.recorder,
-            unwatched(settings, plan),
+            unwatched_sources(settings, plan),
             needed=plan.get("hears") is not None,
             asked=asked_kinds(plan),
         )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from agentd.core.backoff import Backoff
-from agentd.core.extras import display_for, need
+from agentd.core.extras import display_for, require_extra
 from agentd.core.settings import DaemonSettings
 from agentd.core.source import OpeningSource, RecallingSource, Source, SourceLostError, StepSource
 from agentd.journal.recorder import Recorder
@@ -84,7 +84,7 @@ def _ax(settings: DaemonSettings, plan: Plan) -> Make | None:
         return None
 
     def make() -> Source:
-        need("--desktop", "desktop", "xcffib")
+        require_extra("--desktop", "desktop", "xcffib")
         from agentd.sources.ax import AxSource
 
         return AxSource(plan)
@@ -98,7 +98,7 @@ def _processes(settings: DaemonSettings, plan: Plan) -> Make | None:
         return None
 
     def make() -> Source:
-        need("--processes", "desktop", "psutil")
+        require_extra("--processes", "desktop", "psutil")
         from agentd.sources.processes import ProcessesSource
 
         return ProcessesSource(whose, plan)
@@ -112,7 +112,7 @@ def _clipboard(settings: DaemonSettings, plan: Plan) -> Make | None:
         return None
 
     def make() -> Source:
-        need("--clipboard", "desktop", "xcffib")
+        require_extra("--clipboard", "desktop", "xcffib")
         from agentd.sources.clipboard import ClipboardSource
 
         return ClipboardSource(display_for("--clipboard"), words, plan)
@@ -125,7 +125,7 @@ def _screen(settings: DaemonSettings, plan: Plan) -> Make | None:
         return None
 
     def make() -> Source:
-        need("--screen", "desktop", "PIL", "mss")
+        require_extra("--screen", "desktop", "PIL", "mss")
         from agentd.sources.screen import screen_source
 
         return screen_source(settings, plan)
@@ -186,7 +186,7 @@ def sources_of(settings: DaemonSettings, plan: Plan) -> list[Source]:
     return [make() for make in found if make is not None]
 
 
-def unwatched(settings: DaemonSettings, plan: Plan) -> dict[str, str]:
+def unwatched_sources(settings: DaemonSettings, plan: Plan) -> dict[str, str]:
     """Return the sources that the task needs and the daemon was not given, each with the reason."""
     kinds = plan.get("hears")
     needed = set(TABLE)  # a recording made for no task in particular may be scored by any

@@ -63,7 +63,7 @@ CLASSES: tuple[AttackClass, ...] = (
     AttackClass(
         "injected",
         "a page that says the instruction, the answer or words about rewards",
-        idle.injected,
+        idle.inject_texts,
     ),
     AttackClass(
         "local-visits", "visits to local files, DevTools and pages made on the spot", idle.visits
@@ -72,21 +72,25 @@ CLASSES: tuple[AttackClass, ...] = (
         "reward-endpoint", "an agent that writes to the reward service itself", idle.endpoint
     ),
     AttackClass(
-        "evidence-dropped", "one event that shows a milestone did not happen", evidence.dropped
+        "evidence-dropped",
+        "one event that shows a milestone did not happen",
+        evidence.drop_evidence,
     ),
-    AttackClass("reordered", "what must come last comes first", evidence.reordered),
-    AttackClass("untrusted", "a script clicks, fills in and submits", changes.untrusted),
+    AttackClass("reordered", "what must come last comes first", evidence.reorder_evidence),
+    AttackClass("untrusted", "a script clicks, fills in and submits", changes.distrust_acts),
     AttackClass("elsewhere", "all of it on pages of another origin", changes.elsewhere),
     AttackClass(
-        "local-copy", "all of it on a copy of the pages: file:, data:, view-source:", changes.copied
+        "local-copy",
+        "all of it on a copy of the pages: file:, data:, view-source:",
+        changes.copy_pages,
     ),
     AttackClass(
         "hidden",
         "the fields that were filled in, and what is shown, are not visible",
-        changes.hidden,
+        changes.hide_contents,
     ),
     AttackClass("service-worker", "a service worker answers in the server's place", changes.worker),
-    AttackClass("refused", "the server refuses each request that writes", changes.refused),
+    AttackClass("refused", "the server refuses each request that writes", changes.refuse_requests),
     AttackClass("constants", "the same constant in every field and answer", changes.constants),
 )
 """Every class, in the order of the report; `other` (another episode's recording) has no log of its

@@ -10,9 +10,9 @@ from urllib.parse import quote, quote_plus
 import orjson
 
 from api.attack.idle import site_origins
-from api.attack.logs import changed, map_texts
+from api.attack.logs import change_event, map_texts
 from api.attack.scores import Limit, Oracle
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Json
 from detectors.sdk.request_facts import writes
 
@@ -49,16 +49,16 @@ def _vary(oracle: Oracle, variant: str, change: Change) -> Made:
         yield variant, events, oracle.limit_untouched(touched)
 
 
-def untrusted(oracle: Oracle) -> Made:
+def distrust_acts(oracle: Oracle) -> Made:
     """Every act is a script's (`isTrusted: false`)."""
     yield from _vary(
         oracle,
         "trusted: false",
-        lambda event: changed(event, trusted=False) if "trusted" in event.data else event,
+        lambda event: change_event(event, trusted=False) if "trusted" in event.data else event,
     )
 
 
-def hidden(oracle: Oracle) -> Made:
+def hide_contents(oracle: Oracle) -> Made:
     """Nobody sees any text field, any element of which a state is reported, any text that stands
     now. Boxes and selects are never said to be hidden."""
     yield from _vary(oracle, "hidden: true", _out_of_sight)
@@ -66,10 +66,10 @@ def hidden(oracle: Oracle) -> Made:
 
 def _out_of_sight(event: Event) -> Event:
     if event.kind == "element.state_changed":
-        return changed(event, visible=False, in_view=False)
+        return change_event(event, visible=False, in_view=False)
     if event.kind == "text.shown":
-        return changed(event, text="")
-    return changed(event, hidden=True) if _is_text_field(event) else event
+        return change_event(event, text="")
+    return change_event(event, hidden=True) if _is_text_field(event) else event
 
 
 def _is_text_field(event: Event) -> bool:
@@ -93,11 +93,11 @@ def _answered_by_worker(event: Event) -> Event:
         return event
     data = {**event.data, "served_from": "worker"}
     if "hops" in data:
-        data["hops"] = [{**mapping(hop), "served_from": "worker"} for hop in listed(data["hops"])]
+        data["hops"] = [{**mapping(hop), "served_from": "worker"} for hop in as_list(data["hops"])]
     return event._replace(data=data)
 
 
-def refused(oracle: Oracle) -> Made:
+def refuse_requests(oracle: Oracle) -> Made:
     """The server answers each request that writes with an error."""
     yield from _vary(oracle, "status: 500", _refused)
 
@@ -108,7 +108,7 @@ def _refused(event: Event) -> Event | None:
         return None if writes(event.data) else event
     if event.kind != "request.finished":
         return event
-    hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
+    hops = [mapping(hop) for hop in as_list(event.data.get("hops"))]
     place = next((n for n, hop in enumerate((*hops, event.data)) if writes(hop)), None)
     if place is None:
         return event
@@ -135,7 +135,7 @@ def _other_host(origin: str) -> str:
     return f"{scheme}://{re.sub('[^a-z0-9]+', '-', host.lower())}.elsewhere.example"
 
 
-def copied(oracle: Oracle) -> Made:
+def copy_pages(oracle: Oracle) -> Made:
     """Every page is a copy that no server gave, nor a download."""
     origins = site_origins(oracle)
     served = {e.seq for e in oracle.events if e.kind.startswith(("request.", "download."))}
@@ -217,7 +217,7 @@ def _constant(typed: set[str], constant: str) -> Change:
             return event
         data = _constant_body(map_texts(event.data, replace), typed, written, constant)
         if "hops" in data:
-            hops = [mapping(hop) for hop in listed(data["hops"])]
+            hops = [mapping(hop) for hop in as_list(data["hops"])]
             data = {**data, "hops": [_constant_body(h, typed, written, constant) for h in hops]}
         return event._replace(data=data)
 

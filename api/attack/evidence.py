@@ -31,7 +31,7 @@ def standing_of(kind: str) -> int:
     return 1 if kind.startswith(_SHOWN) or kind in _CLAIMED else 2
 
 
-def dropped(oracle: Oracle) -> Made:
+def drop_evidence(oracle: Oracle) -> Made:
     """Each event that shows a milestone is dropped, with its repetitions. The milestone may pay in
     full only by other evidence of at least the same standing; what needs it pays nothing then."""
     for id in oracle.ids:
@@ -45,7 +45,7 @@ def dropped(oracle: Oracle) -> Made:
             yield variant, without(oracle.events, gone), limit
 
 
-def reordered(oracle: Oracle) -> Made:
+def reorder_evidence(oracle: Oracle) -> Made:
     """What must come after another milestone (`after`, `since`) happens first of all. What stands
     (an address, a file's content, what must hold at the end) may still pay, once that came."""
     for id in oracle.ids:

@@ -123,7 +123,7 @@ def _without_baseline(event: Event) -> JsonObject:
     return {name: value for name, value in event.data.items() if name != "baseline"}
 
 
-def injected(oracle: Oracle) -> Made:
+def inject_texts(oracle: Oracle) -> Made:
     """A page of the site shows texts that somebody wrote into it. It may pay what the page pays
     without them."""
     task = oracle.rules.task

@@ -1,7 +1,8 @@
 """Transformations of a log: events are left out, held, moved or inserted, and numbered anew.
 
 All of them are pure. They keep the numbers of the log that they are given, so that a caller knows
-which events were changed; `renumbered` makes of the result a log as a daemon would have written it.
+which events were changed; `renumber_events` makes of the result a log as a daemon would have
+written it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _EDGE = "reward.estimated"
 """What the daemon computed of the log as it was: of another log it would be another number."""
 
 
-def renumbered(events: Iterable[Event]) -> list[Event]:
+def renumber_events(events: Iterable[Event]) -> list[Event]:
     """Number the events from 1, with a clock that never goes back."""
     numbered: list[Event] = []
     at = 0
@@ -32,7 +33,7 @@ def renumbered(events: Iterable[Event]) -> list[Event]:
 
 def as_lines(events: Iterable[Event]) -> bytes:
     """Encode the events as the lines of a .jsonl recording."""
-    lines = (encode_event(e.seq, e.source, e.kind, e.at, e.data) for e in renumbered(events))
+    lines = (encode_event(e.seq, e.source, e.kind, e.at, e.data) for e in renumber_events(events))
     return b"".join(line + b"\n" for line in lines)
 
 
@@ -41,7 +42,7 @@ def make_event(like: Event, kind: str, data: JsonObject) -> Event:
     return Event(like.episode, like.seq, KINDS[kind].source, kind, like.at, data)
 
 
-def changed(event: Event, **fields: Json) -> Event:
+def change_event(event: Event, **fields: Json) -> Event:
     """Return the event with these fields in its data; one that is None is left out."""
     data = {name: value for name, value in event.data.items() if name not in fields}
     return event._replace(
@@ -101,7 +102,7 @@ def stop_after(
         elif is_early or event.kind in keep:
             yield event
         elif is_framework(event):
-            yield changed(event, action=None) if event.kind == "step.began" else event
+            yield change_event(event, action=None) if event.kind == "step.began" else event
 
 
 def without(events: Iterable[Event], dropped: Collection[int]) -> Iterator[Event]:

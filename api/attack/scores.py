@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from api.attack.logs import renumbered
+from api.attack.logs import renumber_events
 from detectors.engine.engine import Engine
 from detectors.model.rewards import total as sum_of
 from detectors.model.types import Event
@@ -62,7 +62,7 @@ def score_log(rules: Ruleset, events: Iterable[Event]) -> LogScore:
     reached: dict[tuple[str, int, tuple[int, ...]], int] = {}
     payouts: list[Payout] = []
     rewards = []
-    for event in renumbered(original):
+    for event in renumber_events(original):
         result = engine.feed((event,))
         for milestone in result.milestones:
             reached[(milestone.id, milestone.step, milestone.evidence)] = event.seq

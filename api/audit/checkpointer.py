@@ -20,8 +20,14 @@ from api.audit.counting import Counting
 from api.audit.delivery import Delivery, DeliveryError
 from api.audit.facts import Facts
 from api.audit.judging import chain_head
-from api.audit.note import Checkpoint, PublicKey, Signing, signed
-from api.audit.statement import encoded, episode_head, log_origin, rewards_digest, statement
+from api.audit.note import Checkpoint, PublicKey, Signing, sign_note
+from api.audit.statement import (
+    encode_statement,
+    episode_head,
+    log_origin,
+    rewards_digest,
+    statement,
+)
 from api.audit.store import Audits
 from api.audit.tree import Tree
 from api.core.background import PeriodicTask
@@ -131,7 +137,9 @@ class Checkpointer:
             head = episode_head(self._signer.name, episode, digests)
             said = chain_head(await self._audits.verdicts(episode))
             opener = await self._audits.opener(row.opened_by)
-            leaf = encoded(statement(row, task, opener, head, rewards_digest(bodies), said))
+            leaf = encode_statement(
+                statement(row, task, opener, head, rewards_digest(bodies), said)
+            )
             return _Closed(episode, leaf, head, facts, row.task_number, counting.start())
         except (zstandard.ZstdError, ValueError) as error:
             # It was stored whole: somebody changed it since. Unsigned, it is named by `audit
@@ -159,7 +167,7 @@ class Checkpointer:
                 if one.start is not None:
                     await work.add_start(one.episode, one.task_number, one.start)
                 await work.add_note(
-                    one.head.origin, one.head.size, signed(one.head.text(), self._signer)
+                    one.head.origin, one.head.size, sign_note(one.head.text(), self._signer)
                 )
                 tree.add(one.leaf)
                 made += 1
@@ -177,7 +185,7 @@ class Checkpointer:
             self._own(work.tree)
             tree = Tree.load(work.tree.size, bytes(work.tree.full))
             head = Checkpoint(log_origin(self._signer.name), tree.size, tree.root())
-            await work.add_note(head.origin, head.size, signed(head.text(), self._signer))
+            await work.add_note(head.origin, head.size, sign_note(head.text(), self._signer))
             await work.grown(signed_size=tree.size, signed_day=_today())
         self._metrics.checkpoints.labels("all").inc()
 

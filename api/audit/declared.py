@@ -27,7 +27,7 @@ class Declared(NamedTuple):
     components: Mapping[str, str]
 
 
-async def declared(audits: Audits, number: int) -> Declared:
+async def read_declared(audits: Audits, number: int) -> Declared:
     """The task in row ``number``; one that was edited into nonsense declares nothing (`audit
     verify` names it)."""
     row = await audits.task(number)

@@ -16,7 +16,7 @@ from api.audit.statement import episode_origin
 from api.audit.store import Audits
 from api.core.errors import NotFoundError
 from api.episodes.rows import EpisodeRow
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.log.reader import event_to_json
 from api.rewards.ledger import Ledger
 from api.rewards.rendering import number_in_words
@@ -106,13 +106,13 @@ class Explainer:
         for seq in sorted(wanted):
             if seq not in found:
                 for frame in await self._audits.frames_beyond(episode, seq - 1, 1):
-                    found |= {event.seq: event_to_json(event) for event in decoded(frame)}
+                    found |= {event.seq: event_to_json(event) for event in decode_frame(frame)}
         return {seq: found[seq] for seq in wanted if seq in found}
 
     async def _edge(self, episode: str, reward: RewardJson) -> dict[str, Any] | None:
         """What the daemon had computed of the step, if it was told to: a hint that pays nothing."""
         for frame in await self._audits.frames_beyond(episode, reward["through"], _SEGMENTS_AFTER):
-            for event in decoded(frame):
+            for event in decode_frame(frame):
                 if event.kind == EDGE and event.data.get("step") == reward["step"]:
                     said, digest = event.data.get("reward"), event.data.get("digest")
                     differs = said != of_rules(reward)

@@ -83,13 +83,13 @@ def parse_key(text: str) -> PublicKey:
     return found
 
 
-def signed(text: str, signer: Signing) -> str:
+def sign_note(text: str, signer: Signing) -> str:
     """The note: ``text``, which ends in a newline, a blank line and the signature."""
     packed = base64.b64encode(signer.hash + signer.sign(text.encode())).decode()
     return f"{text}\n{_MARK}{signer.name} {packed}\n"
 
 
-def opened(note: str, key: PublicKey) -> str:
+def open_note(note: str, key: PublicKey) -> str:
     """The text of a note that ``key`` signed; other signatures do not matter. Raises
     `NoteError`."""
     text, mark, tail = note.rpartition("\n\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from api.audit.note import NoteError, PublicKey, opened, parse_key
+from api.audit.note import NoteError, PublicKey, open_note, parse_key
 from api.audit.store import Audits
 from api.core.signing import Signer, SigningKeyError
 
@@ -51,7 +51,7 @@ async def claim(audits: Audits, signer: Signer, *, anew: bool = False) -> None:
 
 def _opens(note: str, key: PublicKey) -> bool:
     try:
-        opened(note, key)
+        open_note(note, key)
     except NoteError:
         return False
     return True

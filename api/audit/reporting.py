@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from api.audit.declared import Declared, declared
+from api.audit.declared import Declared, read_declared
 from api.audit.evaluation import PolicyOutcomes
 from api.audit.health import Counts, alarms, count, in_order
 from api.audit.selection import AuditSelection
@@ -302,7 +302,7 @@ class Reporter:
     async def _task(self, row: Any) -> _Task:
         task = self._tasks.get(row.task_number)
         if task is None:
-            task = _Task(await declared(self._audits, row.task_number))
+            task = _Task(await read_declared(self._audits, row.task_number))
             self._tasks[row.task_number] = task
         return task
 

@@ -93,6 +93,6 @@ def statement(
     }
 
 
-def encoded(said: dict[str, Any]) -> bytes:
+def encode_statement(said: dict[str, Any]) -> bytes:
     """Encode a statement as the canonical bytes of its leaf."""
     return canonical(said)

@@ -13,7 +13,7 @@ import orjson
 
 from api.audit.difference import Difference, differs, field_differences, fields_of, format_value
 from api.audit.facts import COUNTS, PARTS, Facts
-from api.audit.note import NoteError, PublicKey, opened, parse_checkpoint
+from api.audit.note import NoteError, PublicKey, open_note, parse_checkpoint
 from api.audit.replaying import Replaying
 from api.audit.statement import episode_of, log_origin
 from api.audit.store import Audits
@@ -29,7 +29,7 @@ from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 
 
-def parsed(body: bytes) -> dict[str, Any]:
+def parse_stored(body: bytes) -> dict[str, Any]:
     """A stored JSON object; empty where it is none."""
     try:
         found = orjson.loads(body)
@@ -38,19 +38,19 @@ def parsed(body: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-async def derived(
+async def compare_derived(
     audits: Audits, ledger: Ledger, row: EpisodeRow, replaying: Replaying
 ) -> AsyncIterator[Difference]:
     """What reports count of an episode and what lists find it by, counted again from its log and
     its rewards."""
     is_signed = await audits.leaf(row.id) is not None
-    rewards = [parsed(body) for body in await ledger.all(row.id)]
+    rewards = [parse_stored(body) for body in await ledger.all(row.id)]
     # What is no reward any more can't be counted.
     wanted = replaying.facts(cast("list[RewardJson]", rewards)) if is_signed else None
     stored = await audits.facts(row.id)
     for difference in _compare_facts(row.id, stored, wanted):
         yield difference
-    labels = label_rows(parsed(row.labels.encode()), row.tenant, row.opened_at, row.id)
+    labels = label_rows(parse_stored(row.labels.encode()), row.tenant, row.opened_at, row.id)
     keys = [label["key"] for label in labels]
     if wanted is not None:
         keys += [finding_key(finding) for finding in wanted.findings()]
@@ -69,7 +69,7 @@ def _compare_facts(episode: str, stored: Any, wanted: Facts | None) -> list[Diff
         return list(differs(episode, "facts", found_any, wanted_any))
     stored_counts = {name: getattr(stored, name) for name in COUNTS}
     counts = {name: getattr(wanted, name) for name in COUNTS}
-    stored_parts = parsed(bytes(stored.body))
+    stored_parts = parse_stored(bytes(stored.body))
     parts = orjson.loads(wanted.body())
     names = sorted({*PARTS, *stored_parts})
     return [
@@ -106,7 +106,7 @@ async def checkpoints(audits: Audits, key: PublicKey) -> AsyncIterator[Differenc
     read.)"""
     async for row in audits.all_notes():
         try:
-            note = parse_checkpoint(opened(row.note, key))
+            note = parse_checkpoint(open_note(row.note, key))
         except NoteError as error:
             if row.origin != log_origin(key.name) and episode_of(key.name, row.origin) is None:
                 yield Difference("", f"checkpoint {row.number}", str(error), "a note of this key")
@@ -120,14 +120,14 @@ async def checkpoints(audits: Audits, key: PublicKey) -> AsyncIterator[Differenc
 async def tombstones(audits: Audits, key: PublicKey) -> AsyncIterator[Difference]:
     """Each tombstone is genuine, and its row says what it says."""
     async for row in audits.tombstones():
-        statement = parsed(bytes(row.body))
+        statement = parse_stored(bytes(row.body))
         if not statement or not is_genuine(row, key.key):
             body = format_value(bytes(row.body))
             yield Difference(row.episode, "tombstone", body, "one that this key signed")
             continue
         wanted = {"deleted_at": statement.get("deleted_at"), "key": key.key}
         if row.leaf is not None:
-            wanted["tenant"] = parsed(bytes(row.leaf)).get("tenant")
+            wanted["tenant"] = parse_stored(bytes(row.leaf)).get("tenant")
         found = fields_of(row, wanted)
         for difference in field_differences(row.episode, "tombstone", found, wanted):
             yield difference
@@ -138,7 +138,7 @@ async def tasks(audits: Audits) -> AsyncIterator[Difference]:
     digest and worth: those are in the statements about its episodes."""
     async for row in audits.tasks():
         what, body = f"task {row.number}", bytes(row.body)
-        task = parsed(body)
+        task = parse_stored(body)
         found = {"id": row.id, "version": row.version}
         wanted = {"id": task.get("id"), "version": task.get("version")}
         for difference in field_differences("", what, found, wanted):

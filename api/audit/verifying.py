@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Iterable
 
 from api.audit.difference import Difference, differs, format_value
 from api.audit.judging import chain_head
-from api.audit.note import Checkpoint, NoteError, PublicKey, opened, parse_checkpoint
+from api.audit.note import Checkpoint, NoteError, PublicKey, open_note, parse_checkpoint
 from api.audit.replaying import Replaying
 from api.audit.statement import (
-    encoded,
+    encode_statement,
     episode_head,
     episode_of,
     log_origin,
@@ -23,7 +23,14 @@ from api.audit.statement import (
     statement,
 )
 from api.audit.store import Audits
-from api.audit.stored import checkpoints, derived, parsed, stored_tree, tasks, tombstones
+from api.audit.stored import (
+    checkpoints,
+    compare_derived,
+    parse_stored,
+    stored_tree,
+    tasks,
+    tombstones,
+)
 from api.audit.tree import Tree
 from api.core.settings import Limits
 from api.episodes.rows import EpisodeRow
@@ -42,7 +49,7 @@ class Outside:
 
     def _take(self, number: int, note: str, key: PublicKey) -> None:
         try:
-            found = parse_checkpoint(opened(note, key))
+            found = parse_checkpoint(open_note(note, key))
         except NoteError as error:
             self.problems.append(
                 Difference("", f"checkpoint {number} outside", str(error), "a note of this key")
@@ -120,7 +127,7 @@ class Verifier:
         async for one in self._statement(row, head):
             yield one
         if replaying.whole:
-            async for one in derived(self._audits, self._ledger, row, replaying):
+            async for one in compare_derived(self._audits, self._ledger, row, replaying):
                 yield one
 
     async def _heads(self, row: EpisodeRow, head: Checkpoint) -> AsyncIterator[Difference]:
@@ -131,7 +138,7 @@ class Verifier:
         for note in notes:
             what = f"checkpoint {note.number}"
             try:
-                signed = parse_checkpoint(opened(note.note, self._key))
+                signed = parse_checkpoint(open_note(note.note, self._key))
             except NoteError as error:
                 yield Difference(row.id, what, str(error), "a note of this key")
                 continue
@@ -155,7 +162,7 @@ class Verifier:
             return
         task = await self._audits.task(row.task_number)
         opener = await self._audits.opener(row.opened_by)
-        signed = parsed(bytes(leaf.body))
+        signed = parse_stored(bytes(leaf.body))
         # What a person or an audit said later lengthens the log of verdicts; what was signed stays
         # its beginning.
         until = signed.get("verdicts")
@@ -166,7 +173,7 @@ class Verifier:
         found = statement(
             row, task, opener, head, rewards_digest(await self._ledger.all(row.id)), said
         )
-        if encoded(found) == bytes(leaf.body):
+        if encode_statement(found) == bytes(leaf.body):
             return
         for name in sorted(found.keys() | signed.keys()):
             for one in differs(
@@ -209,7 +216,7 @@ class Verifier:
         problems = []
         for row in await self._audits.notes(origin):
             try:
-                found = parse_checkpoint(opened(row.note, self._key))
+                found = parse_checkpoint(open_note(row.note, self._key))
             except NoteError as error:
                 problems.append(
                     Difference("", f"checkpoint {row.number}", str(error), "a note of this key")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import orjson
 from prometheus_client import CollectorRegistry, Gauge
 
-from api.audit.declared import Declared, declared
+from api.audit.declared import Declared, read_declared
 from api.audit.health import Counts, alarms, count, in_order
 from api.audit.store import Audits
 from api.episodes.label_index import label_text
@@ -84,7 +84,7 @@ class HealthGauges:
             if LABEL not in labels:
                 continue
             if row.task_number not in tasks:
-                tasks[row.task_number] = await declared(self._audits, row.task_number)
+                tasks[row.task_number] = await read_declared(self._audits, row.task_number)
             task = tasks[row.task_number]
             version = label_text(labels[LABEL])[:256]
             one = found.setdefault(row.tenant, {}).setdefault(version, Counts(version))

@@ -25,7 +25,7 @@ from api.db.database import now
 from api.stages.base import Opinion, Question, Stage
 from api.verdicts.escalations import Item, PendingItem
 from api.verdicts.opinions import Asking, Key, Opinions
-from api.verdicts.words import abstained, checked, stored_form
+from api.verdicts.words import abstention, check_opinion, stored_form
 from detectors.model.types import Ask
 from detectors.task.language import Budget
 
@@ -87,7 +87,7 @@ class Asker:
         listed = self._tiers.get(tier)
         if not listed:
             return said._replace(
-                data=event_of(abstained(tier, self._off.get(tier, f"the {tier} is off")), through)
+                data=event_of(abstention(tier, self._off.get(tier, f"the {tier} is off")), through)
             )
         question = seen.question(ask)
         policy = seen.rules.task.escalation
@@ -107,10 +107,10 @@ class Asker:
                     f"no answer in {policy.patience_s:g} s: others who ask hold the question, or"
                     " what may be spent"
                 )
-                return said._replace(data=event_of(abstained(tier, why), through))
+                return said._replace(data=event_of(abstention(tier, why), through))
             return Later(BUSY_S * random.uniform(0.5, 1.5))
         if begun.state == "spent":
-            return said._replace(data=event_of(abstained(tier, begun.why), through))
+            return said._replace(data=event_of(abstention(tier, begun.why), through))
         self.holding[asked.key] = asking
         patience_s = min(self._patience_s, policy.patience_s)
         return await self._ask(chosen, question, said, asking, asked, waited_s, patience_s)
@@ -157,7 +157,7 @@ class Asker:
             )
             return Later(pause)
         why = f"no answer in {patience_s:g} s: {opinion.verdict.why}"
-        data = event_of(abstained(asking.stage, why), through)
+        data = event_of(abstention(asking.stage, why), through)
         return said._replace(
             data={**data, "question": asking.digest}, asking=asking, calls=calls, cost=cost
         )
@@ -167,7 +167,7 @@ def make_spared_row(asked: PendingItem, tier: str, through: int) -> VerdictRow:
     """What is kept of a step that nobody is asked about, since its episode failed."""
     why = "the episode failed, so nobody was asked about its steps (goal_first)"
     return VerdictRow(
-        asked.episode, asked.step, asked.item, event_of(abstained(tier, why), through)
+        asked.episode, asked.step, asked.item, event_of(abstention(tier, why), through)
     )
 
 
@@ -186,10 +186,10 @@ async def _opinion(stage: Stage, question: Question, tier: str) -> Opinion:
     """What the stage says. A fault of it is no answer: asked again later, and when patience ends an
     abstention."""
     try:
-        return checked(await stage.ask(question), tier)
+        return check_opinion(await stage.ask(question), tier)
     except Exception as error:
         log.exception("A stage failed unexpectedly.", stage=tier)
-        return replace(abstained(tier, f"the {tier} failed: {type(error).__name__}"), again=True)
+        return replace(abstention(tier, f"the {tier} failed: {type(error).__name__}"), again=True)
 
 
 def pause_s(attempts: int) -> float:

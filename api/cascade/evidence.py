@@ -15,7 +15,7 @@ from typing import Protocol
 from api.blame.causes import blame
 from api.blame.judged import CRITERIA
 from api.ingest.engine_size import EngineSize
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.stages.base import Criterion, Question
 from api.verdicts.escalations import PendingItem
 from detectors.engine.engine import Engine
@@ -61,7 +61,7 @@ class EpisodeEvidence:
 
     def take(self, frame: bytes) -> None:
         """Read the segment of ``frame``, which is the next one of the episode."""
-        self.feed(decoded(frame))
+        self.feed(decode_frame(frame))
 
     def feed(self, events: Sequence[Event]) -> None:
         """Feed events to the engine, and keep what it asks about."""

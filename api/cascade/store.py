@@ -22,7 +22,7 @@ from api.log.tables import arrivals
 from api.rewards.ledger import ASIDE, DECIDE, TOTAL
 from api.rewards.ledger_rows import reward_rows
 from api.verdicts.escalations import GOAL, RELEASE
-from api.verdicts.opinions import Asking, answered
+from api.verdicts.opinions import Asking, keep_answer
 from api.verdicts.recorded import DECIDED, GIVEN, words_of
 from api.verdicts.tables import escalations, verdicts
 from detectors.engine.resolution import Word
@@ -124,7 +124,7 @@ class Verdicts:
         self, conn: Connection, said: VerdictRow, runner: str | None, conclude: Conclude
     ) -> Reward | None:
         if said.asking is not None:
-            answered(conn, said.asking, runner, said.kept, said.calls, said.cost)
+            keep_answer(conn, said.asking, runner, said.kept, said.calls, said.cost)
         item = {
             "of_episode": said.episode,
             "of_step": said.step,

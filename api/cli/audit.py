@@ -22,7 +22,7 @@ from api.core.errors import InvalidError, NotFoundError, ProblemError, Unavailab
 from api.core.settings import Settings
 from api.core.signing import KEY_FILE, NAME, Signer, SigningKeyError
 from api.db.database import Database, is_missing
-from api.db.migrate import current, latest_revision, reached
+from api.db.migrate import current, is_reached, latest_revision
 from api.labelling.store import Preferences
 from api.rewards.ledger import Ledger
 from common.command_line import new_app, option
@@ -180,7 +180,7 @@ async def _with_database(settings: Settings, work: Work) -> int:
     database = Database(settings.database)
     try:
         found = await current(database)
-        if not reached(found):
+        if not is_reached(found):
             raise UnavailableError(
                 f"schema: at {found}, this build's is {latest_revision()}: run `milestoned db"
                 " upgrade`"

@@ -95,7 +95,7 @@ def tasks_of(paths: Iterable[Path], overrides: dict[str, str]) -> list[Task]:
     return found
 
 
-def guarded(do: Callable[[], int]) -> int:
+def run_guarded(do: Callable[[], int]) -> int:
     """What ``do`` gives, or `FAILED` with the reason on stderr."""
     try:
         return do()

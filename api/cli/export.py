@@ -16,7 +16,14 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 from tqdm import tqdm
 
 from api.cli.common import CreditTo, Overrides
-from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Recordings, Stored, guarded, tasks_of
+from api.cli.corpus import (
+    RECORDINGS_ALONE,
+    CorpusUsageError,
+    Recordings,
+    Stored,
+    run_guarded,
+    tasks_of,
+)
 from api.cli.telemetry import resource_of
 from api.exporting.atif import AtifExport
 from api.exporting.card import dataset_card, tables_card
@@ -156,7 +163,7 @@ def run(
             print(line)
         return 0
 
-    return guarded(work)
+    return run_guarded(work)
 
 
 def _wrong_options(
@@ -192,7 +199,7 @@ def _wrong_trace_options(form: ExportForm, opened_at: str, content: bool) -> str
 def _export_traces(
     episodes: Iterator[Exported], count: int, out: Path, opened_at: str, content: bool
 ) -> list[str]:
-    """Export traces; return what to print. Raises what `guarded` catches."""
+    """Export traces; return what to print. Raises what `run_guarded` catches."""
     try:
         exporting = import_module("api.telemetry.exported")
     except ImportError:
@@ -216,7 +223,7 @@ def _export_traces(
 def _export_chats(
     episodes: Iterator[Exported], count: int, out: Path, export: ChatExport
 ) -> list[str]:
-    """Export one form with its card; return what to print. Raises what `guarded` catches."""
+    """Export one form with its card; return what to print. Raises what `run_guarded` catches."""
     parquet = _parquet()
     schemas = {export.form: parquet.CHAT_SCHEMAS[export.form]}
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
@@ -234,7 +241,7 @@ def _export_chats(
 def _export_trajectories(episodes: Iterator[Exported], count: int, out: Path) -> list[str]:
     """Export a trajectory of each closed episode; return what to print.
 
-    Raises what `guarded` catches.
+    Raises what `run_guarded` catches.
     """
     export = AtifExport()
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
@@ -247,7 +254,7 @@ def _left_out(left_out: Mapping[str, int]) -> list[str]:
 
 
 def _export_pages(episodes: Iterator[Exported], count: int, out: Path) -> list[str]:
-    """Export a page of each episode; return what to print. Raises what `guarded` catches."""
+    """Export a page of each episode; return what to print. Raises what `run_guarded` catches."""
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
         written = write_pages(out, _counted(episodes, bar))
     return [f"{written} pages"]
@@ -272,7 +279,7 @@ def _parquet() -> ModuleType:
 def _export_tables(
     episodes: Iterator[Exported], count: int, out: Path, gammas: list[float], view: ExportView
 ) -> list[str]:
-    """Export the tables; return what to print. Raises what `guarded` catches."""
+    """Export the tables; return what to print. Raises what `run_guarded` catches."""
     parquet = _parquet()
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
         counts = parquet.write(out, _tables(episodes, gammas, view, bar))

@@ -22,7 +22,7 @@ from api.cli.corpus import (
     CorpusUsageError,
     Recordings,
     Stored,
-    guarded,
+    run_guarded,
     tasks_of,
 )
 from api.cli.stages import NO_STAGES, StageOptions
@@ -100,11 +100,11 @@ def run(recordings: Recordings = (), /, *, rescore: RescoreSettings = DEFAULTS) 
     Exit codes: 0 nothing changed; 1 something did; 2 something could not be scored, or was not
     asked right.
     """
-    return guarded(lambda: _rescore(recordings, rescore))
+    return run_guarded(lambda: _rescore(recordings, rescore))
 
 
 def _rescore(recordings: Sequence[Path], args: RescoreSettings) -> int:
-    """Rescore and print. Raises what `guarded` catches."""
+    """Rescore and print. Raises what `run_guarded` catches."""
     work = _Work(recordings, args)
     tally = Tally(again=args.ask_again)
     # Who waits for answers needs no crew, and what was paid for is kept episode by episode.

@@ -14,7 +14,14 @@ from api.cli.common import Overrides
 from api.cli.main import added_commands
 from api.cli.other_site import note_other_site
 from api.replay.recordings import RecordingError
-from api.replay.task_tests import BadTestError, as_bytes, bundled, lacking, read_log, run_tests
+from api.replay.task_tests import (
+    BadTestError,
+    as_bytes,
+    bundle_recordings,
+    lacking,
+    read_log,
+    run_tests,
+)
 from api.rewards.explaining import Explained, in_general, of_events
 from api.rewards.rendering import GOAL, tiers_in_words, total_in_words
 from api.tasks.schema import task_schema
@@ -209,7 +216,7 @@ def try_tasks(
             rules = compile_task(check_task(spec, lines))
             missing = lacking(spec.get("tests"))
             if bundle:
-                sys.stdout.buffer.write(as_bytes(bundled(spec, path.parent)) + b"\n")
+                sys.stdout.buffer.write(as_bytes(bundle_recordings(spec, path.parent)) + b"\n")
                 continue
             for one in run_tests(rules, spec.get("tests", []), path.parent):
                 failed |= one.wrong is not None

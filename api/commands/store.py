@@ -17,7 +17,7 @@ from api.core.errors import EpisodeClosedError, InvalidError, KeyReusedError, Wr
 from api.core.notify import Notifier, commands_of
 from api.db.database import Database
 from api.episodes.rows import EpisodeRow
-from api.episodes.store import locked, mark_closing
+from api.episodes.store import lock_episode, mark_closing
 from api.log.tables import steps
 from detectors.model.codec import canonical
 
@@ -118,7 +118,7 @@ class Commands:
         With ``settle`` the daemon first ends the step before, and waits for its seal.
         """
         async with self._database.write() as conn:
-            row = await locked(conn, episode)
+            row = await lock_episode(conn, episode)
             given = {"action": action} if step is None else {"step": step, "action": action}
             queued = await _same_intent(conn, episode, intent, "step.began", given)
             if queued is None:
@@ -143,7 +143,7 @@ class Commands:
         """End the step that began last, or find its end. Raises `WrongStepError`,
         `EpisodeClosedError`."""
         async with self._database.write() as conn:
-            row = await locked(conn, episode)
+            row = await lock_episode(conn, episode)
             last = await _last_begun(conn, row)
             existing = await _existing(conn, episode, "step.ended", step)
             if existing.number is not None or existing.seq is not None:
@@ -170,7 +170,7 @@ class Commands:
         """Queue an answer, a tool call or evidence. ``most``: how many of the kind an episode may
         have. Raises `EpisodeClosedError`, `InvalidError`."""
         async with self._database.write() as conn:
-            row = await locked(conn, episode)
+            row = await lock_episode(conn, episode)
             found = await _same_intent(conn, episode, intent, kind, data)
             if found is None:
                 _refuse_closing(row)
@@ -183,7 +183,7 @@ class Commands:
     async def close(self, episode: str, reason: str, *, truncated: bool = False) -> None:
         """Ask the daemon to close, once; a closed episode stays as it is."""
         async with self._database.write() as conn:
-            row = await locked(conn, episode)
+            row = await lock_episode(conn, episode)
             if row.status == "open":
                 data: dict[str, object] = {"reason": reason}
                 if truncated:

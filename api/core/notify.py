@@ -44,7 +44,7 @@ LEASE = "lease"
 FOLLOWED = "followed"
 
 
-def followed(whose: str) -> Topic:
+def followed_topic(whose: str) -> Topic:
     """Somebody follows live what is appended (api/live/live_subscribers.py)."""
     return (FOLLOWED, whose)
 

@@ -112,7 +112,7 @@ for _tag in ("timestamp", "binary", "set", "omap", "pairs"):
     _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.refuse_tag)
 
 
-def read(text: str) -> tuple[Any, Lines]:
+def read_yaml(text: str) -> tuple[Any, Lines]:
     """What the text says as a JSON value, and the line of every key. Raises `BadYamlError`."""
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise BadYamlError(None, f"{len(text)} characters", f"at most {MAX_BYTES} bytes")
@@ -219,8 +219,8 @@ class ApartReader:
         self._turns = asyncio.Semaphore(at_once)
 
     async def read(self, text: bytes) -> tuple[Any, Lines]:
-        """As `read`, of UTF-8 text. Raises `BadYamlError`, also for what takes too much memory or
-        time."""
+        """As `read_yaml`, of UTF-8 text. Raises `BadYamlError`, also for what takes too much memory
+        or time."""
         async with self._turns:
             return await _read_apart(text)
 
@@ -265,7 +265,7 @@ def main() -> None:
         _, hard = resource.getrlimit(what)
         resource.setrlimit(what, (most, hard) if hard < 0 or hard > most else (hard, hard))
     try:
-        spec, lines = read(sys.stdin.buffer.read(MAX_BYTES + 1).decode())
+        spec, lines = read_yaml(sys.stdin.buffer.read(MAX_BYTES + 1).decode())
         answer: dict[str, Any] = {"spec": spec, "lines": list(lines.items())}
     except UnicodeDecodeError as error:
         answer = {"problem": [None, f"byte {error.start}", "UTF-8 text"]}

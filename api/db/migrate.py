@@ -37,7 +37,7 @@ def latest_revision() -> str | None:
     return ScriptDirectory.from_config(_config()).get_current_head()
 
 
-def reached(found: str | None) -> bool:
+def is_reached(found: str | None) -> bool:
     """Whether the schema ``found`` is this build's or a newer one.
 
     Revisions are numbers of four digits. A newer schema has all that this build knows: replicas of
@@ -59,7 +59,7 @@ async def upgrade(database: Database) -> None:
     async with database.write() as conn:
         if not database.embedded:  # replicas that start together migrate one after the other
             await conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_KEY})
-        if not reached(await conn.run_sync(_revision)):
+        if not is_reached(await conn.run_sync(_revision)):
             await conn.run_sync(lambda sync: command.upgrade(_config(sync), "head"))
 
 

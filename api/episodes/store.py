@@ -190,7 +190,7 @@ def _row(
     }
 
 
-async def locked(conn: AsyncConnection, id: str) -> EpisodeRow:
+async def lock_episode(conn: AsyncConnection, id: str) -> EpisodeRow:
     """The row of an episode, nobody else's to change until the transaction ends.
 
     Raises `NotFoundError`, `GoneError`.

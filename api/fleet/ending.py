@@ -22,7 +22,7 @@ from api.core.errors import ConflictError, CostlySegmentError, RulesetChangedErr
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.ingest.appender import Log
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.log.segments import StoredSegments
 from detectors.model.codec import encode_segment
 from detectors.model.types import Event
@@ -49,7 +49,7 @@ async def end(
         if row.status == "closed":
             return
         rows = await segments.list_after(episode, row.through - 1, 1) if row.through else ()
-        at = decoded(bytes(rows[0].frame))[-1].at if rows else 0
+        at = decode_frame(bytes(rows[0].frame))[-1].at if rows else 0
         asked = await commands.steps_asked(episode)
         try:
             try:

@@ -29,7 +29,7 @@ from api.core.notify import LEASE, Notifier, Topic
 from api.db.database import Database, now
 from api.episodes.tables import episodes
 from api.fleet.rows import LeaseRow, SandboxRow
-from api.fleet.store import hand_over, offered
+from api.fleet.store import hand_over, offered_topic
 from api.fleet.tables import leases, owners, sandboxes
 from detectors.model.codec import canonical
 
@@ -107,7 +107,7 @@ class UnconfirmedLease(NamedTuple):
     sandbox: str
 
 
-def settled(episode: str) -> Topic:
+def settled_topic(episode: str) -> Topic:
     """The episode was given a sandbox, or will get none any more."""
     return (LEASE, episode)
 
@@ -164,7 +164,7 @@ class Leases:
                 return "busy"
             held = {"state": "held", "sandbox": sandbox, "held_at": None}
             await conn.execute(update(leases).where(leases.c.episode == episode).values(held))
-        self._notifier.tell(offered(sandbox))
+        self._notifier.tell(offered_topic(sandbox))
         return "given"
 
     async def mark_announced(self, sandbox: str, episode: str) -> None:
@@ -176,7 +176,7 @@ class Leases:
                 leases.c.held_at.is_(None),
             )
             await conn.execute(update(leases).where(*untold).values(held_at=now()))
-        self._notifier.tell(settled(episode))
+        self._notifier.tell(settled_topic(episode))
 
     async def free(self, sandbox: str, episode: str) -> None:
         """The daemon is done with the closed ``episode``: the sandbox is idle again."""
@@ -209,7 +209,7 @@ class Leases:
         """Nobody will work on the episode any more: it is to be ended without its sandbox."""
         async with self._database.write() as conn:
             await lose_lease(conn, episode, why)
-        self._notifier.tell(settled(episode))
+        self._notifier.tell(settled_topic(episode))
 
     async def find(self, episode: str) -> LeaseRow | None:
         """The lease with its sandbox's name, address and labels; None where the episode asked for

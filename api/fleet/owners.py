@@ -30,7 +30,7 @@ from api.core.notify import Notifier
 from api.db.clock import clock
 from api.db.database import Database
 from api.episodes.tables import episodes
-from api.fleet.leases import lose_lease, settled
+from api.fleet.leases import lose_lease, settled_topic
 from api.fleet.rows import OwnerRow
 from api.fleet.tables import hearing, owners
 
@@ -237,7 +237,7 @@ class Owners:
             if (await conn.execute(self._end, values)).rowcount != 1:
                 return False
             await lose_lease(conn, row.episode, reason)
-        self._notifier.tell(settled(row.episode))
+        self._notifier.tell(settled_topic(row.episode))
         self._metrics.owner_silent.inc()
         log.warning("An episode's owner is silent; it ends.", episode=row.episode, why=reason)
         return True

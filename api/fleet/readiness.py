@@ -11,7 +11,7 @@ from api.episodes.store import Episodes
 from api.fleet import leases
 from api.fleet.daemon_calls import DaemonCalls
 from api.fleet.leases import Leases
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.log.segments import StoredSegments
 from detectors.model.caches import SizedCache
 from detectors.model.memory import size_of
@@ -130,7 +130,7 @@ def _silence(name: str, why: str, silent_s: float) -> dict[str, str]:
 def _apply_gaps(sources: dict[str, str | None], frames: Sequence[bytes]) -> dict[str, str | None]:
     """Change ``sources`` by the gaps of whole sources in the frames, and return them."""
     for frame in frames:
-        for event in decoded(frame):
+        for event in decode_frame(frame):
             if event.kind not in ("gap.began", "gap.ended") or event.data.get("part") is not None:
                 continue
             name = str(event.data.get("source"))[:_MAX_TEXT]

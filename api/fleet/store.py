@@ -63,7 +63,7 @@ _BEAT = (
 )
 
 
-def offered(sandbox: str) -> Topic:
+def offered_topic(sandbox: str) -> Topic:
     """An episode was given to the sandbox."""
     return ("sandbox", sandbox)
 

@@ -18,7 +18,7 @@ from api.core.background import PeriodicTask
 from api.core.errors import ProblemError, UnavailableError
 from api.core.heartbeat import Pulse
 from api.core.notify import Notifier
-from api.fleet.leases import Leases, UnconfirmedLease, settled
+from api.fleet.leases import Leases, UnconfirmedLease, settled_topic
 from api.fleet.store import Sandboxes
 from api.ingest.strangers import Strangers
 from detectors.model.codec import CodecError
@@ -164,7 +164,7 @@ class FleetWatch:
                 why=str(error),
             )
             return
-        self._notifier.tell(settled(episode))
+        self._notifier.tell(settled_topic(episode))
         log.info(
             "An episode was ended without its sandbox; what was not sealed is masked.",
             episode=episode,

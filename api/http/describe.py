@@ -48,7 +48,7 @@ def takes(model: type[BaseModel]) -> dict[str, object]:
     return body({"application/json": schema})
 
 
-def secured(scopes: frozenset[str]) -> dict[str, object]:
+def describe_scopes(scopes: frozenset[str]) -> dict[str, object]:
     """Describe the scopes of a hot route that finds out itself who calls."""
     return {"security": [{Authorization.scheme_name: sorted(scopes)}]}
 

@@ -45,7 +45,7 @@ from api.http.support import ADMIN, JSON, READ, TRAINER, answer, parts_of
 from api.service.removal import Removal
 from api.tasks.store import Tasks
 from common.trace_context import HEADER, TraceParent
-from detectors.model.errors import SpecError, dotted, format_value
+from detectors.model.errors import SpecError, format_path, format_value
 
 router = APIRouter(tags=["episodes"], route_class=JsonRoute)
 _CLOSE = Close()
@@ -116,7 +116,7 @@ async def open_episode(
     again."""
 
     async def work(intent: str | None) -> Response:
-        return answer(await opened(parts, who, opening, intent), 201)
+        return answer(await answer_opened(parts, who, opening, intent), 201)
 
     def conceal(body: bytes) -> bytes:
         document = orjson.loads(body)
@@ -133,7 +133,7 @@ async def open_episode(
     return await idempotency.once(who, work, conceal, reveal)
 
 
-async def opened(
+async def answer_opened(
     parts: OpeningParts, who: Principal, opening: OpenEpisode, intent: str | None
 ) -> dict[str, Any]:
     """Open an episode for ``who`` and answer with it. Raises `NotFoundError` where there is no such
@@ -142,7 +142,7 @@ async def opened(
         task = await parts.tasks.current(who.tenant, opening.task, opening.version, opening.labels)
     except SpecError as error:
         problem = {
-            "path": dotted(error.path),
+            "path": format_path(error.path),
             "line": None,
             "value": format_value(error.value),
             "wanted": error.wanted,
@@ -183,7 +183,7 @@ async def _assigned_lease(parts: OpeningParts, episode: str) -> LeaseRow:
     takes a moment. Raises `GoneError` where the episode is deleted meanwhile."""
     deadline = Deadline(parts.limits.lease_ms)
     while True:
-        changed = parts.notifier.watch(leases.settled(episode))
+        changed = parts.notifier.watch(leases.settled_topic(episode))
         lease = await parts.leases.find(episode)
         if lease is None:
             await parts.episodes.get(episode)

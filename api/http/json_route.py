@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from api.http.authorization import Authorization
-from api.http.support import parsed, parts_of, read_body
+from api.http.support import parse_body, parts_of, read_body
 
 
 class ValidatedRequest(Request):
@@ -54,7 +54,7 @@ class JsonRoute(APIRoute):
             await authorization(request)
             content = await read_body(request, parts_of(request).settings.limits.body_bytes)
             request.state.content = content
-            return await handle(ValidatedRequest(request, parsed(model, content)))
+            return await handle(ValidatedRequest(request, parse_body(model, content)))
 
         return handle_validated
 

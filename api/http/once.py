@@ -28,7 +28,7 @@ _PASSING = TooManyError.status
 _ACCEPTED = 202
 
 
-def unchanged(body: bytes) -> bytes:
+def keep_body(body: bytes) -> bytes:
     """Store the answer as it is."""
     return body
 
@@ -43,8 +43,8 @@ class Idempotency:
         self,
         who: Principal,
         work: Work,
-        conceal: Change = unchanged,
-        reveal: Change = unchanged,
+        conceal: Change = keep_body,
+        reveal: Change = keep_body,
     ) -> Response:
         """Answer what ``work`` answers, or what it answered before. ``work`` gets the intent, None
         without a key.

@@ -10,7 +10,7 @@ from fastapi.responses import PlainTextResponse
 from api.auth.store import OPERATOR, Principal
 from api.core.errors import ForbiddenError, UnavailableError
 from api.core.metrics import Metrics
-from api.db.migrate import current, latest_revision, reached
+from api.db.migrate import current, is_reached, latest_revision
 from api.http.authorization import requires
 from api.http.dependencies import DatabasePart
 from api.http.describe import problems
@@ -38,7 +38,7 @@ async def healthz() -> Response:
 async def readyz(database: DatabasePart) -> Response:
     """The database answers and has this build's schema, or a newer build's."""
     revision = await current(database)
-    if not reached(revision):
+    if not is_reached(revision):
         raise UnavailableError(
             f"schema: the database is at {revision}, wanted {latest_revision()}: run `milestoned db"
             " upgrade`"

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from api.core.errors import ProblemError
 from api.core.notify import Deadline
 from api.http.answer_shapes import RewardShape, RewardsShape
-from api.http.describe import EPISODE, STEP, WAIT, problems, secured, takes
+from api.http.describe import EPISODE, STEP, WAIT, describe_scopes, problems, takes
 from api.http.shapes import Item, Query
 from api.http.support import (
     JSON,
@@ -18,7 +18,7 @@ from api.http.support import (
     caller,
     checked_step,
     deadline_of,
-    parsed,
+    parse_body,
     parts_of,
     read_body,
 )
@@ -32,7 +32,7 @@ router = APIRouter(tags=["rewards"])
     "/v1/episodes/{episode}/steps/{step:step}/reward",
     summary="A step's reward",
     responses={200: {"model": RewardShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={**secured(READ), "parameters": [EPISODE, STEP, WAIT]},
+    openapi_extra={**describe_scopes(READ), "parameters": [EPISODE, STEP, WAIT]},
 )
 async def reward(request: Request) -> Response:  # hot: FastAPI's resolving would double its cost
     """Wait for the seal at most `wait_ms`, then answer `settling` with a null reward that is
@@ -53,14 +53,14 @@ async def reward(request: Request) -> Response:  # hot: FastAPI's resolving woul
     "/v1/rewards:query",
     summary="Many rewards",
     responses={200: {"model": RewardsShape}, **problems(401, 403, 413, 422)},
-    openapi_extra={**takes(Query), **secured(READ)},
+    openapi_extra={**takes(Query), **describe_scopes(READ)},
 )
 async def rewards(request: Request) -> Response:  # hot, as one reward is
     """Read many rewards in order, each with its own status or `error`. A read: needs no
     Idempotency-Key."""
     who = await caller(request, READ)
     parts = parts_of(request)
-    query = parsed(Query, await read_body(request, parts.settings.limits.body_bytes))
+    query = parse_body(Query, await read_body(request, parts.settings.limits.body_bytes))
     parts.metrics.reward_reads.inc(len(query.items))
     parts.owners.hear(who, (item.episode for item in query.items))
     deadline = Deadline(query.wait_ms)

@@ -163,7 +163,7 @@ async def _wait_for_episode(
     """Return the sandbox's row once it has an episode, or as it is when time is up or its daemon
     hung up."""
     while row.state == "idle":
-        changed = parts.notifier.watch(sandboxes.offered(row.id))
+        changed = parts.notifier.watch(sandboxes.offered_topic(row.id))
         await parts.leases.take(row)
         row = await parts.sandboxes.get(row.id)
         if row.state != "idle":
@@ -263,7 +263,7 @@ async def of_episode(
     if until == "ready":
         return answer(await _ready_lease(parts, episode, deadline))
     while True:
-        changed = parts.notifier.watch(leases.settled(episode))
+        changed = parts.notifier.watch(leases.settled_topic(episode))
         row = await parts.leases.find(episode)
         lease = leases.describe(await _checked_lease(parts, episode, row))
         if lease["state"] != "queued":

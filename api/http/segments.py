@@ -13,7 +13,7 @@ from api.fleet.ending import end
 from api.http.answer_shapes import AppendedShape, CommandsShape, PlanShape
 from api.http.authorization import requires
 from api.http.dependencies import ChannelPart, EpisodesPart, FollowersPart, TasksPart
-from api.http.describe import EPISODE, body, problems, secured
+from api.http.describe import EPISODE, body, describe_scopes, problems
 from api.http.parameters import DIGITS, EpisodeId, Wait
 from api.http.support import (
     NOBODY,
@@ -52,7 +52,7 @@ _BEHIND = {
     responses={200: {"model": AppendedShape}, **problems(401, 403, 404, 409, 413, 422)},
     openapi_extra={
         **body({"application/zstd": _FRAME}),
-        **secured(NOBODY),
+        **describe_scopes(NOBODY),
         "parameters": [EPISODE, _BEHIND],
     },
 )

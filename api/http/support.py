@@ -119,7 +119,7 @@ async def scoped_caller(
         key = request.headers.get(key_header, "").strip()
         authorization = f"Bearer {key}" if key else ""
     known = await authenticate(parts_of(request), authorization)
-    return allowed(known, scopes, own)
+    return require_scope(known, scopes, own)
 
 
 async def check_episode(request: Request, principal: Principal) -> None:
@@ -155,7 +155,9 @@ async def authenticate(parts: Authentication, authorization: str) -> Principal:
     return principal
 
 
-def allowed(principal: Principal, scopes: frozenset[str], own: str | None = None) -> Principal:
+def require_scope(
+    principal: Principal, scopes: frozenset[str], own: str | None = None
+) -> Principal:
     """The same, if its scope is one of ``scopes`` or it belongs to the episode ``own``. Raises
     `ForbiddenError`."""
     is_own = own is not None and principal.scope == "append" and principal.episode == own
@@ -219,7 +221,7 @@ async def read_body(request: Request, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-def parsed(model: type[Model], body: bytes) -> Model:
+def parse_body(model: type[Model], body: bytes) -> Model:
     """The body as ``model``; an empty one is an empty object. Raises `InvalidError` naming every
     problem."""
     if nested_beyond(body, DEPTH):
@@ -227,7 +229,7 @@ def parsed(model: type[Model], body: bytes) -> Model:
     try:
         message = model.model_validate_json(body or b"{}")
     except ValidationError as error:
-        raise invalid(error.errors(include_url=False)) from None
+        raise invalid_error(error.errors(include_url=False)) from None
     except ValueError as error:  # a number of more digits than Python reads
         raise InvalidError(f"body: {error}") from None
     if _UNUSUAL.search(body) is not None:
@@ -240,7 +242,7 @@ def parsed(model: type[Model], body: bytes) -> Model:
     return message
 
 
-def invalid(errors: Any) -> InvalidError:
+def invalid_error(errors: Any) -> InvalidError:
     """Pydantic's errors as the house says them: path, value, wanted."""
     problems = [
         {"path": _dotted(e["loc"]), "value": repr(e.get("input"))[:120], "wanted": _expected(e)}
@@ -262,7 +264,7 @@ def _expected(error: Any) -> str:
 
 def invalid_parameters(errors: Any) -> InvalidError:
     """FastAPI's errors of a query, header or path likewise: their name is the path."""
-    return invalid([{**error, "loc": error["loc"][1:]} for error in errors])
+    return invalid_error([{**error, "loc": error["loc"][1:]} for error in errors])
 
 
 def bad_task(error: BadTaskError) -> InvalidError:

@@ -30,10 +30,10 @@ from api.ingest.wire import (
     Handed,
     SegmentRequest,
     SegmentResult,
-    packed,
-    unpacked,
+    pack_message,
+    unpack_message,
 )
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.rewards.scored_episode import ruleset_of
 from api.tasks.plugins import load_plugins
 from detectors.engine.engine import Engine
@@ -97,7 +97,7 @@ def _build_engine(episode: str, handed: Handed) -> Engine:
     rules = ruleset_of(handed.task)
     engine = Engine.load(rules, handed.state) if handed.state else Engine(rules, episode)
     for frame in handed.frames:
-        engine.feed(decoded(frame))
+        engine.feed(decode_frame(frame))
     return engine
 
 
@@ -114,14 +114,14 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         else:
             _bound(resource.RLIMIT_CPU, int(time.process_time()) + 1 + limits.detection_cpu_s)
             told = detecting.answer(message)
-        answers.write(packed(told))
+        answers.write(pack_message(told))
         answers.flush()
 
 
 def _read(requests: BinaryIO) -> Any:
     head = requests.read(LENGTH.size)
     body = requests.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
-    return unpacked(body) if body else None
+    return unpack_message(body) if body else None
 
 
 def _bound_memory(most: int) -> None:

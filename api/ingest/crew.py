@@ -36,8 +36,8 @@ from api.ingest.wire import (
     Handed,
     SegmentRequest,
     SegmentResult,
-    packed,
-    unpacked,
+    pack_message,
+    unpack_message,
 )
 from api.rewards.scored_episode import task_bytes
 from detectors.engine.engine import Engine
@@ -185,7 +185,7 @@ class _Member:
         self._asked.append(answer)
         if len(self._asked) == 1:
             self._next()
-        self._writer.write(packed(asked))
+        self._writer.write(pack_message(asked))
         return await answer
 
     async def stop(self) -> None:
@@ -215,7 +215,7 @@ class _Member:
             with theirs:
                 self._process = _started(theirs)
             reader, writer = await asyncio.open_unix_connection(sock=ours)
-            writer.write(packed(self._limits))
+            writer.write(pack_message(self._limits))
             await _read(reader)
             self._writer = writer
             self._turned.set()
@@ -296,7 +296,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 async def _read(reader: asyncio.StreamReader) -> Answer:
     (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
-    told: Answer = unpacked(await reader.readexactly(length))
+    told: Answer = unpack_message(await reader.readexactly(length))
     return told
 
 

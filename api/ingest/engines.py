@@ -25,7 +25,7 @@ from api.episodes.store import Episodes
 from api.ingest.engine_size import EngineSize
 from api.ingest.placeholder_engine import Stranger
 from api.ingest.tables import engine_states
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
 from api.tasks.store import Tasks
@@ -215,7 +215,7 @@ class Engines:
 
     async def _feed(self, engine: Engine, after: int, row: EpisodeRow) -> None:
         async for frame in self._frames(after, row):
-            engine.feed(decoded(frame))
+            engine.feed(decode_frame(frame))
 
     async def _frames(self, after: int, row: EpisodeRow) -> AsyncIterator[bytes]:
         for segment in await self._database.all(

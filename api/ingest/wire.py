@@ -49,12 +49,12 @@ Answer = SegmentResult | ProblemError | None
 """None: the engine is not there, or can't be made there."""
 
 
-def packed(message: object) -> bytes:
+def pack_message(message: object) -> bytes:
     """A message, its length before it."""
     body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(body)) + body
 
 
-def unpacked(body: bytes) -> Any:
+def unpack_message(body: bytes) -> Any:
     """Return the message of a frame's ``body``, which a process of ours pickled."""
     return pickle.loads(body)

@@ -60,12 +60,12 @@ def by_item(words: Sequence[Any]) -> dict[tuple[str, str, int, str], list[Any]]:
     return found
 
 
-def disagreed(words: Iterable[Any]) -> bool:
+def is_disagreed(words: Iterable[Any]) -> bool:
     """Whether those who could tell say different things."""
     return len({word.choice for word in words if word.choice != "unsure"}) > 1
 
 
-def swapped(item: QueueItem, annotator: str) -> bool:
+def is_swapped(item: QueueItem, annotator: str) -> bool:
     """Whether this person sees the second on the left: by chance, but always the same, so that no
     side is favoured."""
     return bool(hashlib.sha256(f"{annotator} {item.first} {item.second}".encode()).digest()[0] & 1)
@@ -89,7 +89,7 @@ def _again(words: Sequence[Any]) -> Iterator[QueueItem]:
         ("somebody else has said, and agreement can be told", False),
     ):
         for key, said in groups.items():
-            if disagreed(said) == wanted:
+            if is_disagreed(said) == wanted:
                 yield QueueItem(said[0].task, *key, why)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from api.core.notify import COMMANDS, FOLLOWED, Notifier, commands_of, followed
+from api.core.notify import COMMANDS, FOLLOWED, Notifier, commands_of, followed_topic
 
 AGAIN_S = 15.0
 """How often who follows says so to other replicas."""
@@ -41,7 +41,7 @@ class Followers:
 
     def _note(self, name: str) -> None:
         if self._until.get(name, 0.0) < time.monotonic() + BELIEVED_S - AGAIN_S:
-            self._notifier.tell(followed(name))
+            self._notifier.tell(followed_topic(name))
 
     def _believe(self, name: str) -> None:
         now = time.monotonic()

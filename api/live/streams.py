@@ -24,7 +24,7 @@ from api.episodes.store import Episodes
 from api.live.fanout import Shared
 from api.live.live_subscribers import Followers
 from api.log.arrivals import START, Arrivals, LogPlace
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.log.reader import event_to_json
 from api.log.rows import ArrivalRow
 from api.log.segments import StoredSegments
@@ -242,7 +242,7 @@ class Streams:
         rows = await self._segments.list_after(episode, after, 1)
         if not rows:
             return None
-        events = [event for event in decoded(bytes(rows[0].frame)) if event.seq > after]
+        events = [event for event in decode_frame(bytes(rows[0].frame)) if event.seq > after]
         frames = [LiveFrame(event.seq, 0, orjson.dumps(event_to_json(event))) for event in events]
         frames += await self._earned(episode, events[0].seq, events[-1].seq)
         is_closed = events[-1].kind == "episode.closed"

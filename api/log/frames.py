@@ -24,7 +24,7 @@ def texts_in(frame: bytes) -> Iterator[bytes]:
     return iter(split_segments(unpack(frame)))
 
 
-def decoded(frame: bytes) -> tuple[Event, ...]:
+def decode_frame(frame: bytes) -> tuple[Event, ...]:
     """The events of a stored frame."""
     return tuple(chain.from_iterable(decode_segment(text).events for text in texts_in(frame)))
 
@@ -43,7 +43,7 @@ def linked_texts(row: SegmentRow) -> list[bytes]:
     return texts
 
 
-def beyond(row: SegmentRow, after: int) -> SegmentRow:
+def segments_beyond(row: SegmentRow, after: int) -> SegmentRow:
     """Return what a stored row has of segments that end after event ``after``."""
     head, begin, texts = row.prev, row.first, list(texts_in(row.frame))
     while len(texts) > 1 and _last(texts[0]) <= after:

@@ -22,7 +22,7 @@ from sqlalchemy import bindparam, delete, insert, select
 from api.core.background import PeriodicTask
 from api.core.errors import GoneError, NotFoundError
 from api.db.database import Database, now
-from api.episodes.store import locked
+from api.episodes.store import lock_episode
 from api.log.frames import linked_texts
 from api.log.rows import SegmentRow
 from api.log.segments import StoredSegments
@@ -158,7 +158,7 @@ class Packing:
         queue."""
         async with self._database.write() as conn:
             try:
-                await locked(conn, episode)
+                await lock_episode(conn, episode)
             except (NotFoundError, GoneError):
                 return  # deleted meanwhile, its place in the queue too
             for pack in replacements:

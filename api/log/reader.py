@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.log.segments import StoredSegments
 from common.frames import unpack
 from detectors.model.types import Event
@@ -50,7 +50,7 @@ class Follower:
         for _ in range(_SEGMENTS_A_PAGE // _SEGMENTS_A_LOOK):
             rows = await self._segments.list_after(episode, after, _SEGMENTS_A_LOOK)
             for row in rows:
-                for event in decoded(bytes(row.frame)):
+                for event in decode_frame(bytes(row.frame)):
                     if event.seq <= after or (kinds and event.kind not in kinds):
                         continue
                     if len(found) == limit:
@@ -72,7 +72,9 @@ class Follower:
             for row in rows:
                 if row.first <= last:
                     found += [
-                        event for event in decoded(bytes(row.frame)) if first <= event.seq <= last
+                        event
+                        for event in decode_frame(bytes(row.frame))
+                        if first <= event.seq <= last
                     ]
             after = rows[-1].last
         return found
@@ -88,5 +90,5 @@ class Follower:
     async def events(self, episode: str) -> AsyncIterator[Event]:
         """Every event that is stored so far, in order."""
         async for frame in self._segments.frames(episode):
-            for event in decoded(frame):
+            for event in decode_frame(frame):
                 yield event

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from sqlalchemy import bindparam, select
 
 from api.db.database import Database
-from api.log.frames import beyond
+from api.log.frames import segments_beyond
 from api.log.rows import FrameRow, SegmentRow
 from api.log.tables import segments
 
@@ -44,7 +44,7 @@ class StoredSegments:
         """
         while row := await self._database.first(_NEXT_ROW, {"episode": episode, "after": after}):
             stored = SegmentRow(row.first, row.last, row.prev, row.digest, bytes(row.frame))
-            yield beyond(stored, after) if stored.first <= after else stored
+            yield segments_beyond(stored, after) if stored.first <= after else stored
             after = stored.last
 
     async def frames(self, episode: str, after: int = 0) -> AsyncIterator[bytes]:

@@ -23,7 +23,7 @@ from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands
 from api.core.errors import EpisodeClosedError, ProblemError, UnavailableError
 from api.core.notify import Deadline, Notifier
-from api.ors.sessions import CallOutcome, StoredCall, ToolSession, ToolSessions, finished
+from api.ors.sessions import CallOutcome, StoredCall, ToolSession, ToolSessions, finish_session
 from api.ors.tools import (
     ANSWER,
     END_STEP,
@@ -161,7 +161,7 @@ class ToolCalls:
         except EpisodeClosedError:
             if payment is None:
                 return _refuse_finished(session, call.name)
-            return _paid(finished(session), "The episode is over.", payment)
+            return _paid(finish_session(session), "The episode is over.", payment)
         deadline = Deadline(session.wait_ms)
         is_begun = "seq" in await self._channel.journalled(episode, queued, deadline)
         after = replace(session, step=queued.step)
@@ -218,7 +218,7 @@ class ToolCalls:
         rewards = [reward for reward in bodies if reward["step"] >= step]
         payment = _payment_of(turn.score, rewards)
         payment = payment._replace(blame=await self._blames.summary(episode))
-        return _paid(finished(session), "The answer was taken; the episode is over.", payment)
+        return _paid(finish_session(session), "The answer was taken; the episode is over.", payment)
 
     async def _answer_alone(self, session: ToolSession, arguments: ToolInput) -> CallOutcome:
         """Score the answer by its task: nothing was observed."""
@@ -228,7 +228,7 @@ class ToolCalls:
             session.tenant, where, 0, arguments.text, True, Deadline(session.wait_ms)
         )
         payment = _payment_of(turn.score, ())._replace(rewards=[turn.score.document()])
-        return _paid(finished(session), "The answer was taken; the episode is over.", payment)
+        return _paid(finish_session(session), "The answer was taken; the episode is over.", payment)
 
 
 def _payment_of(score: SampleScore, rewards: Sequence[Mapping[str, Any]]) -> Payment:
@@ -250,4 +250,4 @@ def _paid(after: ToolSession, text: str, payment: Payment) -> CallOutcome:
 
 def _refuse_finished(session: ToolSession, name: str) -> CallOutcome:
     error = f"{name!r} was not run: the episode has finished, so no further tool call is accepted"
-    return CallOutcome(encode_refusal("episode_finished", error), finished(session))
+    return CallOutcome(encode_refusal("episode_finished", error), finish_session(session))

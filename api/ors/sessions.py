@@ -199,6 +199,6 @@ def _exists(sid: str) -> BadRequestError:
     return BadRequestError(f"X-Session-ID: expected a new session's id, got {sid[:80]!r}, in use")
 
 
-def finished(session: ToolSession) -> ToolSession:
+def finish_session(session: ToolSession) -> ToolSession:
     """Return the session as it is after its episode."""
     return replace(session, step=None, finished=True)

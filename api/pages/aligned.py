@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from api.pages.render import number, signed
+from api.pages.render import format_change, number
 from api.rewards.scored_episode import Result
 from detectors.model.rewards import RewardJson
 
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     evidence: list[str]
 
 
-def aligned(
+def align_steps(
     sides: Sides,
     results: tuple[Result, Result],
     actions: Sequence[Mapping[int, str]],
@@ -87,22 +87,21 @@ def _milestones(
         for side in (0, 1):
             other = 1 - side
             if id in worth[side] and id not in worth[other]:
-                there = where[other].get(id)
-                said = (
-                    "never did"
-                    if there is None
-                    else "had it so at the start"
-                    if there < 0
-                    else f"at step {there}"
-                )
-                yield (
-                    f"{sides[side]} reached {id} ({signed(worth[side][id])}), {sides[other]} {said}"
-                )
+                change = format_change(worth[side][id])
+                said = _reached_when(where[other].get(id))
+                yield f"{sides[side]} reached {id} ({change}), {sides[other]} {said}"
         if id in worth[0] and id in worth[1] and worth[0][id] != worth[1][id]:
-            yield (
-                f"{id} is worth {signed(worth[0][id])} in {sides[0]}, {signed(worth[1][id])} in"
-                f" {sides[1]}"
-            )
+            first, second = (format_change(of_side[id]) for of_side in worth)
+            yield f"{id} is worth {first} in {sides[0]}, {second} in {sides[1]}"
+
+
+def _reached_when(step: int | None) -> str:
+    """Say when a side reached a milestone: at ``step``, before the first one, or never."""
+    if step is None:
+        return "never did"
+    if step < 0:
+        return "had it so at the start"
+    return f"at step {step}"
 
 
 def _worths(reward: RewardJson) -> dict[str, float]:

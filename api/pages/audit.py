@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import orjson
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from api.audit.note import NoteError, PublicKey, opened, parse_checkpoint
+from api.audit.note import NoteError, PublicKey, open_note, parse_checkpoint
 from api.audit.owning import Owner
 from api.audit.report_text import as_html, as_report_text
 from api.audit.reporting import Reporter
@@ -150,7 +150,7 @@ async def _heads(parts: AuditPageParts, tree: Any) -> list[Head]:
 
 def _head(row: Any, key: PublicKey, tree: Any) -> Head:
     try:
-        found = parse_checkpoint(opened(row.note, key))
+        found = parse_checkpoint(open_note(row.note, key))
     except NoteError as error:
         return Head(None, row.made_at, row.delivered_at, str(error))
     wrong = None

@@ -15,7 +15,7 @@ from api.auth.store import Principal
 from api.core.errors import InvalidError
 from api.episodes.store import Episodes, describe
 from api.http.dependencies import DatabasePart, EpisodesPart, TasksPart
-from api.pages.aligned import aligned
+from api.pages.aligned import align_steps
 from api.pages.curve import running_totals
 from api.pages.plot import together
 from api.pages.render import page
@@ -149,7 +149,9 @@ def _actions(segments: list[Segment]) -> dict[int, str]:
 
 def _compared(sides: tuple[CompareColumn, CompareColumn], lines: dict[int, str]) -> dict[str, Any]:
     results = (sides[0].result, sides[1].result)
-    rows = aligned((sides[0].name, sides[1].name), results, [side.actions for side in sides], lines)
+    rows = align_steps(
+        (sides[0].name, sides[1].name), results, [side.actions for side in sides], lines
+    )
     curves = {
         side.name: running_totals([one["reward"] for one in side.result["rewards"]])
         for side in sides

@@ -118,9 +118,9 @@ UsedParts = Annotated[EditorParts, Depends(_editor_parts)]
 async def edit(who: Viewer, parts: UsedParts, task: str = "", version: str = "") -> Response:
     """Show the editor; ``?task=ID&version=V`` begins from that version."""
     row = await parts.tasks.find(who.tenant, task, version or None)
-    text = written(orjson.loads(bytes(row.body)))
+    text = write_yaml(orjson.loads(bytes(row.body)))
     chosen = [one["episode"] for one in (await _offered(parts.search, who, task))[:CHOSEN]]
-    return await _page(parts.search, who, task, await drafted(parts.yaml, text), chosen)
+    return await _page(parts.search, who, task, await read_draft(parts.yaml, text), chosen)
 
 
 @router.post("/editor")
@@ -136,7 +136,7 @@ async def act(
             f"text: {len(text.encode())} bytes, wanted at most {parts.settings.limits.task_bytes}"
         )
     id, chosen = form.get("task", ""), form.getlist("episode")[:OFFERED]
-    found = await drafted(parts.yaml, text)
+    found = await read_draft(parts.yaml, text)
     if found.task is None:
         return await _page(parts.search, who, id, found, chosen, status=422)
     if form.get("do") == "save" and form.get("tried") == sha256(text.encode()):
@@ -153,7 +153,7 @@ async def act(
     return await _page(parts.search, who, id, found, chosen, tried=tried)
 
 
-async def drafted(yaml_reader: ApartReader, text: str) -> Draft:
+async def read_draft(yaml_reader: ApartReader, text: str) -> Draft:
     """What the text says, with every problem named; read apart from the process that answers
     everybody."""
     try:
@@ -167,7 +167,7 @@ async def drafted(yaml_reader: ApartReader, text: str) -> Draft:
     return Draft(text, spec, task, [])
 
 
-def written(spec: Mapping[str, Any]) -> str:
+def write_yaml(spec: Mapping[str, Any]) -> str:
     """A registered task as YAML to begin from, without what it would say by itself."""
     short = {
         key: value

@@ -22,7 +22,7 @@ from api.exporting.stored import of_store, recording
 from api.http.dependencies import DatabasePart, SearchPart
 from api.pages.listing import ListFilters, wanted_of
 from api.pages.viewer import Viewer
-from api.pages.zipping import as_file, whole, zipped
+from api.pages.zipping import as_file, stream_archive, whole
 from api.rescoring.corpus import Corpus, StoredEpisode
 
 TOGETHER = 500
@@ -74,7 +74,7 @@ async def export(
     if not closed:
         raise InvalidError("episodes: none that is closed is selected, wanted one at least")
     stored = whole(Corpus(database), closed)
-    return await zipped(
+    return await stream_archive(
         f"{form}.zip", _recordings(stored) if form == "recordings" else _parquet(stored)
     )
 

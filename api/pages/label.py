@@ -21,11 +21,11 @@ from api.http.dependencies import DatabasePart
 from api.http.support import TRAINER, parts_of
 from api.labelling.agreement import alpha
 from api.labelling.exporting import FOLDER, lines
-from api.labelling.queue import QueueItem, by_item, disagreed, open_to, queue, swapped
+from api.labelling.queue import QueueItem, by_item, is_disagreed, is_swapped, open_to, queue
 from api.labelling.store import STEP, LabelWord, Preferences
 from api.pages.render import page
 from api.pages.viewer import Form, Viewer, sent_form, visitor
-from api.pages.zipping import whole, zipped
+from api.pages.zipping import stream_archive, whole
 from api.rescoring.corpus import Corpus, StoredEpisode
 from api.rewards.ledger import Ledger
 from api.tasks.store import Tasks
@@ -135,7 +135,7 @@ async def export(who: Viewer, parts: UsedParts, database: DatabasePart) -> Respo
             f"preferences: they are about {len(ids)} episodes, wanted at most {MAX_EPISODES}"
         )
     rows = [await parts.episodes.get(id) for id in ids]
-    return await zipped("preferences.zip", _files(words, whole(Corpus(database), rows)))
+    return await stream_archive("preferences.zip", _files(words, whole(Corpus(database), rows)))
 
 
 async def _queue(
@@ -211,7 +211,7 @@ async def _final(parts: LabelParts, who: Principal, item: QueueItem, choice: str
 async def _sides(parts: LabelParts, item: QueueItem, annotator: str) -> list[LabelSide]:
     ids = [item.first, item.second] if item.second else [item.first]
     sides = [await _side(parts, id, item) for id in ids]
-    return sides[::-1] if item.second and swapped(item, annotator) else sides
+    return sides[::-1] if item.second and is_swapped(item, annotator) else sides
 
 
 async def _side(parts: LabelParts, episode: str, item: QueueItem) -> LabelSide:
@@ -244,7 +244,7 @@ def _agreement(words: Sequence[object]) -> dict[str, object]:
     groups = list(by_item(words).values())
     told = [[word.choice for word in said if word.choice != "unsure"] for said in groups]
     both = [said for said in groups if len([word for word in said if word.choice != "unsure"]) > 1]
-    return {"alpha": alpha(told), "many": len(both), "disagreed": sum(map(disagreed, both))}
+    return {"alpha": alpha(told), "many": len(both), "disagreed": sum(map(is_disagreed, both))}
 
 
 async def _files(

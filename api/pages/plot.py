@@ -78,7 +78,7 @@ def line(
     return _plot("line", names, [Series(name, list(values))], top, share)
 
 
-def stacked(names: Sequence[str], parts: Sequence[Mapping[str, float] | None]) -> Plot | None:
+def stacked_bar(names: Sequence[str], parts: Sequence[Mapping[str, float] | None]) -> Plot | None:
     """The components of a version as one bar, those below zero hanging, and none where they are not
     known (None); None where nothing was paid."""
     paid = sorted({component for one in parts if one for component, value in one.items() if value})

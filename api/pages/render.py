@@ -49,7 +49,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for filter in (number, signed, seconds, moment, clip, percent, ago, label_text, telling):
+    for filter in (number, format_change, seconds, moment, clip, percent, ago, label_text, telling):
         made.filters[filter.__name__] = filter
     made.globals["static"] = static_path
     return made
@@ -114,7 +114,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return "0" if text in ("-0", "") else text.replace("-", "−")
 
 
-def signed(value: float | None) -> str:
+def format_change(value: float | None) -> str:
     """A change: with its sign, but for nothing."""
     text = number(value)
     return f"+{text}" if value is not None and value > 0 and text != "0" else text

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 
 from api.audit.reporting import UNNAMED, Reporter
 from api.http.dependencies import AuditsPart, PreferencesPart
-from api.pages.plot import Plot, line, stacked
+from api.pages.plot import Plot, line, stacked_bar
 from api.pages.render import page
 from api.pages.selected import ALL, WINDOWS, Filters, selection_of
 from api.pages.viewer import Viewer
@@ -60,7 +60,10 @@ def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Plot |
         for title, key, top, share, says in _CHARTS
     ]
     says = "what milestones paid an episode on average, where its total is known"
-    return [*told, ("Components", says, stacked(names, [one["components"] for one in versions]))]
+    return [
+        *told,
+        ("Components", says, stacked_bar(names, [one["components"] for one in versions])),
+    ]
 
 
 def flags_of(alarms: Sequence[Mapping[str, str]]) -> dict[str, list[Mapping[str, str]]]:

@@ -18,7 +18,7 @@ from api.auth.store import Principal
 from api.core.errors import ForbiddenError, ProblemError, UnauthorizedError
 from api.http.dependencies import AuthenticatorPart
 from api.http.streams import AuthorizedStream
-from api.http.support import READ, allowed, authenticate, parts_of, read_body
+from api.http.support import READ, authenticate, parts_of, read_body, require_scope
 from api.pages.render import page
 
 COOKIE = "milestoned"
@@ -40,7 +40,7 @@ async def viewer(request: Request, scopes: frozenset[str] = READ) -> Principal:
             "cookie: nobody is logged in; wanted a token with the scope read, trainer or admin"
         )
     parts = parts_of(request)
-    principal = allowed(await authenticate(parts, f"Bearer {token}"), scopes)
+    principal = require_scope(await authenticate(parts, f"Bearer {token}"), scopes)
     episode = request.path_params.get("episode")
     if episode is not None:
         await parts.episodes.owned(principal.tenant, episode)
@@ -111,7 +111,7 @@ async def log_in(
     """Take the token; a wrong one is told so beside the field."""
     token, following = form.get("token", "").strip(), _inner(form.get("next", ""))
     try:
-        allowed(await authenticate(authenticator, f"Bearer {token}"), READ)
+        require_scope(await authenticate(authenticator, f"Bearer {token}"), READ)
     except ProblemError as problem:
         return page("login.html", problem.status, next=following, problem=problem.detail)
     answer = Response(status_code=303, headers={"location": following})

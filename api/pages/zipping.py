@@ -25,7 +25,7 @@ def as_file(name: str) -> dict[str, str]:
     return {**HEADERS, "content-disposition": f'attachment; filename="{name}"'}
 
 
-async def zipped(name: str, files: AsyncIterator[tuple[str, bytes]]) -> StreamingResponse:
+async def stream_archive(name: str, files: AsyncIterator[tuple[str, bytes]]) -> StreamingResponse:
     """The archive ``name`` with these files in it, in their order."""
     spool = tempfile.TemporaryFile()  # noqa: SIM115  # it is closed when the answer is over
     with zipfile.ZipFile(spool, "w", zipfile.ZIP_STORED) as made:

@@ -249,7 +249,7 @@ def _check_adversarial(score: RecordingScore, most: float | None) -> str | None:
     return None
 
 
-def bundled(spec: Mapping[str, Json], beside: Path) -> dict[str, Json]:
+def bundle_recordings(spec: Mapping[str, Json], beside: Path) -> dict[str, Json]:
     """Return the task with the recordings of its tests inside it, as the service takes it. Raises
     `BadTestError`."""
     tests = spec.get("tests", [])

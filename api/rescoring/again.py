@@ -33,7 +33,7 @@ from api.rescoring.work import Material, said_of
 from api.rewards.scored_episode import ruleset_of
 from api.verdicts.escalations import GOAL, PendingItem
 from api.verdicts.recorded import DECIDED, GIVEN, words_of
-from api.verdicts.words import abstained
+from api.verdicts.words import abstention
 from detectors.engine.engine import Engine
 from detectors.engine.resolution import decide, needs_goal, next_tier, waits, waits_for_goal
 from detectors.model.types import Ask
@@ -229,7 +229,7 @@ class Again:
         except Exception as error:  # a fault of the stage, before it was asked
             log.exception("A question can't be put.", stage=tier, what=asked.key)
             why = f"the {tier} failed: {type(error).__name__}"
-            return event_of(abstained(tier, why), seen.rewards[ask.step].through)
+            return event_of(abstention(tier, why), seen.rewards[ask.step].through)
         if isinstance(said, Later):
             return said
         if said.asking is not None:

@@ -26,7 +26,7 @@ from api.rescoring.crews import pool
 from api.rescoring.report import Tally
 from api.rescoring.store import RescoredEpisode, Rescores
 from api.rescoring.stored import material
-from api.rescoring.work import EpisodeOutcome, Material, broken, work
+from api.rescoring.work import EpisodeOutcome, Material, broken_outcome, work
 
 EVERY_S = 2.0
 """How often another replica's rescores are looked at."""
@@ -131,7 +131,7 @@ class Rescorer:
             try:
                 found += await self._worked([one])
             except BrokenProcessPool:
-                found.append(broken(one, "the process that scored it died twice"))
+                found.append(broken_outcome(one, "the process that scored it died twice"))
         return found
 
     async def _worked(self, materials: list[Material]) -> list[EpisodeOutcome]:

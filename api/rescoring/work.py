@@ -147,7 +147,7 @@ def said_of(material: Material) -> list[dict[str, Any]]:
     return [orjson.loads(body) for body in material.said]
 
 
-def broken(material: Material, why: str) -> EpisodeOutcome:
+def broken_outcome(material: Material, why: str) -> EpisodeOutcome:
     """The answer of an episode that could not even be tried to the end."""
     return EpisodeOutcome("failed", canonical(_failed(material, f"{material.name}: {why}")))
 

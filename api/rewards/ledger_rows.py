@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from detectors.engine.engine import EngineResult
-from detectors.engine.resolution import escalating, unasked, waits
+from detectors.engine.resolution import escalating, unasked_reward, waits
 from detectors.model.codec import canonical
 from detectors.model.rewards import encode_reward, milestone_to_json
 from detectors.model.types import Milestone, Reward
@@ -42,7 +42,7 @@ def stored_rewards(rules: Ruleset, outcome: EngineResult) -> list[Reward]:
     of = [[ask for ask in outcome.asks if ask.step == reward.step] for reward in outcome.rewards]
     pairs = zip(outcome.rewards, of, strict=True)
     return [
-        escalating(rules, reward, asked) if waits(asked) else unasked(rules, reward)
+        escalating(rules, reward, asked) if waits(asked) else unasked_reward(rules, reward)
         for reward, asked in pairs
     ]
 

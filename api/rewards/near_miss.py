@@ -13,7 +13,7 @@ from typing import Any
 from api.rewards.event_text import clip, line
 from api.rewards.rendering import value_in_words
 from detectors.matchers import FactsMatch
-from detectors.matchers.facts import dotted, value_at
+from detectors.matchers.facts import split_path, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
@@ -214,7 +214,7 @@ def _wrong_facts(event: Event, name: str, wanted: object) -> Iterator[str]:
     data = event.data if name == "where" else event.data.get(name)
     for path, value in mapping(wanted).items():
         if not FactsMatch.parse({path: value}, (name,)).matches(data):
-            found = clip(value_in_words(value_at(data, dotted(path))), 80)
+            found = clip(value_in_words(value_at(data, split_path(path))), 80)
             yield f"{name}.{path} is {found}, wanted {value_in_words(value)}"
 
 

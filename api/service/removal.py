@@ -24,7 +24,7 @@ from api.episodes.label_index import has_mark, label_key
 from api.episodes.partitions import Partitions
 from api.episodes.rows import EpisodeRow
 from api.episodes.shared_transaction import ALONE
-from api.episodes.store import locked
+from api.episodes.store import lock_episode
 from api.episodes.tables import (
     closings,
     episode_marks,
@@ -104,7 +104,7 @@ class Removal:
             raise gone_error(tombstone_before)  # without waiting for whoever writes
         async with self._database.write() as conn:
             await self._alone(conn)
-            row = await locked(conn, episode)
+            row = await lock_episode(conn, episode)
             tombstone = await self._remove(conn, row, reason, by)
             await self._tell(conn)
         self._notifier.wake(GONE)

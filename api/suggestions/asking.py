@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from detectors.model.json_value import JsonObject, JsonValue
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.task.value_types import COMPONENTS, DEFAULT_WEIGHTS
 
 _ANY: JsonObject = {"regex": "(?s).+"}
@@ -45,11 +45,11 @@ def task_that_asks(spec: Mapping[str, JsonValue] | None, origin: str | None) -> 
         "milestones": [],
         **({"origin": origin} if origin else {}),
     }
-    used = {mapping(one).get("component") for one in listed(given.get("milestones"))}
+    used = {mapping(one).get("component") for one in as_list(given.get("milestones"))}
     spare = next(name for name in reversed(COMPONENTS) if name not in used)
     added: list[JsonValue] = [
         {"id": f"{PREFIX}{name}", "component": spare, "when": when}
         for name, when in _ASKING.items()
     ]
     weights = {**mapping(given.get("weights") or DEFAULT_WEIGHTS), spare: 0}
-    return {**given, "weights": weights, "milestones": [*listed(given.get("milestones")), *added]}
+    return {**given, "weights": weights, "milestones": [*as_list(given.get("milestones")), *added]}

@@ -17,7 +17,7 @@ from api.suggestions.event_values import (
     split_address,
 )
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event
 
 Offers = Iterator[JsonObject]
@@ -103,7 +103,7 @@ def _click(event: Event, origin: str | None) -> Offers:
     }
     around = _around(event.data.get("around"))
     yield from _elements(facts, around, more)
-    box = listed(event.data.get("box"))
+    box = as_list(event.data.get("box"))
     if len(box) == 4 and min(box[2:]) > 0:
         yield {"pointed_at": {"box": [*box]}}
     if "name" not in facts:
@@ -142,7 +142,7 @@ def _field(event: Event, origin: str | None) -> Offers:
         for field in named:
             yield {"field_filled": {**field, "checked": data["checked"], **more}}
     else:
-        chosen = listed(data.get("value")) or [data.get("value")]
+        chosen = as_list(data.get("value")) or [data.get("value")]
         value = "" if data.get("cut") else short_text(chosen[0])
         for field in named if value else ():
             yield {"field_filled": {**field, "value": value, **more}}
@@ -179,7 +179,7 @@ def _form(event: Event, origin: str | None) -> Offers:
 def _sent_fields(pairs: object) -> dict[str, JsonValue]:
     """Return the fields of a form that were sent with a text, by name; the last of a name."""
     fields: dict[str, JsonValue] = {}
-    for pair in listed(pairs):
+    for pair in as_list(pairs):
         if isinstance(pair, list) and len(pair) == 2 and (value := short_text(pair[1])):
             fields[str(pair[0])] = value
     return fields
@@ -282,7 +282,7 @@ def _element_state(event: Event, origin: str | None) -> Offers:
     if "name" in facts:
         named.append({key: facts[key] for key in ("role", "name") if key in facts})
     named += [{key: facts[key]} for key in ("id", "path") if key in facts]
-    named += [{"selector": one} for one in listed(data.get("selectors"))]
+    named += [{"selector": one} for one in as_list(data.get("selectors"))]
     more: dict[str, JsonValue] = {} if data.get("visible") is True else {"hidden": True}
     for one in named:
         for state in _STATES:
@@ -301,7 +301,7 @@ def _clipboard(event: Event, origin: str | None) -> Offers:
 def _process(event: Event, origin: str | None) -> Offers:
     name = short_text(event.data.get("name"))
     arguments = event.data.get("arguments")
-    said = " ".join(map(str, listed(arguments))) if listed(arguments) else arguments
+    said = " ".join(map(str, as_list(arguments))) if as_list(arguments) else arguments
     if name and (words := short_text(said)):
         yield {"process_started": {"name": name, "arguments": words}}
     if name:

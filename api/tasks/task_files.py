@@ -14,7 +14,7 @@ from api.core import yaml_text
 from api.core.json_values import fault_of
 from api.core.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
 from common.regular_file import NotRegularError, read_regular
-from detectors.model.errors import SpecError, dotted, format_value
+from detectors.model.errors import SpecError, format_path, format_value
 from detectors.task.language import Task
 from detectors.task.task_json import TaskError, at_label, task_from_json
 from detectors.task.templates import PARAMETERS, VALUES, fill_template
@@ -73,7 +73,7 @@ def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[
     """What YAML text says, unchecked, and the line of every key. Raises `BadTaskError` for what is
     no YAML."""
     try:
-        spec, lines = yaml_text.read(text)
+        spec, lines = yaml_text.read_yaml(text)
     except BadYamlError as error:
         raise bad_yaml(error) from None
     if isinstance(spec, dict):
@@ -142,7 +142,7 @@ def _checked(spec: object, lines: Lines, *, values_needed: bool) -> Task:
     fault = fault_of(spec, MAX_DEPTH, MAX_NODES)
     if fault is not None:
         line = yaml_text.line_of(fault.path, lines)
-        raise BadTaskError([Problem(dotted(fault.path), line, fault.value, fault.wanted)])
+        raise BadTaskError([Problem(format_path(fault.path), line, fault.value, fault.wanted)])
     try:
         return task_from_json(fill_template(spec, values_needed=values_needed))
     except TaskError as error:
@@ -152,7 +152,7 @@ def _checked(spec: object, lines: Lines, *, values_needed: bool) -> Task:
 
 def _problem(error: SpecError, lines: Lines) -> Problem:
     return Problem(
-        dotted(error.path),
+        format_path(error.path),
         yaml_text.line_of(error.path, lines),
         format_value(error.value),
         error.wanted,

@@ -20,7 +20,7 @@ from api.core.background import PeriodicTask
 from api.core.errors import UnavailableError
 from api.core.metrics import Metrics
 from api.core.settings import TelemetrySettings
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.log.segments import StoredSegments
 from api.rewards.ledger import Ledger
 from api.tasks.store import Tasks
@@ -208,4 +208,4 @@ class TraceExporter:
 
 
 def _take_frame(outline: LogOutline, frame: bytes, until: int | None) -> None:
-    outline.take(decoded(frame), until)
+    outline.take(decode_frame(frame), until)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
-from api.log.frames import decoded
+from api.log.frames import decode_frame
 from api.log.segments import StoredSegments
 from api.rewards.explaining import Explained
 from api.timeline.timeline import Outline
@@ -64,6 +64,6 @@ class Outlines:
 
 def _take(outline: Outline, rows: Sequence[Any]) -> None:
     for row in rows:
-        for event in decoded(bytes(row.frame)):
+        for event in decode_frame(bytes(row.frame)):
             if event.seq > outline.through:
                 outline.take(event)

@@ -100,7 +100,7 @@ class Opinions:
         """There was no answer yet, though it took ``calls`` and money: whoever is next may ask, if
         there is room."""
         await self._together.do(
-            lambda conn: answered(conn, asking, self._runner, None, calls, cost)
+            lambda conn: keep_answer(conn, asking, self._runner, None, calls, cost)
         )
 
     async def keep(
@@ -109,7 +109,7 @@ class Opinions:
         """The answer, for whoever asks the same, and what it took; None: it is no answer, and only
         charged."""
         await self._together.do(
-            lambda conn: answered(conn, asking, self._runner, body, calls, cost)
+            lambda conn: keep_answer(conn, asking, self._runner, body, calls, cost)
         )
 
     async def free(self, asking: Asking) -> None:
@@ -240,7 +240,7 @@ def given_up(conn: Connection, episodes: Sequence[str]) -> None:
     _spend(conn, _taken_back(conn.execute(_BILLED, {"episodes": list(episodes)}).all()))
 
 
-def answered(
+def keep_answer(
     conn: Connection,
     asking: Asking,
     runner: str | None,

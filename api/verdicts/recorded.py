@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from detectors.engine.engine import Engine, EngineResult
-from detectors.engine.resolution import Word, decide, escalating, unasked, waits
+from detectors.engine.resolution import Word, decide, escalating, unasked_reward, waits
 from detectors.model.rewards import episode_total
 from detectors.model.types import Ask, Event, Reward, Verdict
 from detectors.task.ruleset import Ruleset
@@ -50,7 +50,7 @@ class Recorded:
 
     def _resolve_one(self, rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
         if not waits(asked):
-            return unasked(rules, reward)
+            return unasked_reward(rules, reward)
         until = self.decided.pop(reward.step, None)
         if until is None:
             return escalating(rules, reward, asked)

@@ -18,7 +18,7 @@ MAX_EVIDENCE = 64
 _EVENT = re.compile(r"e(\d{1,18})")
 
 
-def checked(opinion: Opinion, tier: str) -> Opinion:
+def check_opinion(opinion: Opinion, tier: str) -> Opinion:
     """The opinion; an abstention where its numbers are none: nothing is clipped, rounded or
     guessed."""
     verdict = opinion.verdict._replace(stage=tier)  # type: ignore[arg-type]
@@ -31,7 +31,7 @@ def checked(opinion: Opinion, tier: str) -> Opinion:
     return replace(opinion, verdict=verdict, record=orjson.loads(canonical(dict(opinion.record))))
 
 
-def abstained(tier: str, why: str) -> Opinion:
+def abstention(tier: str, why: str) -> Opinion:
     """Return an abstention of which nobody was asked, with its reason."""
     return Opinion(Verdict(tier, None, 0.0, why, ""))  # type: ignore[arg-type]
 

@@ -32,7 +32,9 @@ def causes_of(task: Task) -> frozenset[str]:
     return frozenset(m.id for m in task.milestones if m.credit_to == "cause")
 
 
-def attributed(rewards: Sequence[RewardJson], to_cause: Collection[str]) -> dict[int, float | None]:
+def attribute_rewards(
+    rewards: Sequence[RewardJson], to_cause: Collection[str]
+) -> dict[int, float | None]:
     """Step → what is credited to it, of the rewards of a closed episode as the wire has them.
 
     None for a step whose reward is not known, to which nothing is moved either. The sum is that of
@@ -55,7 +57,7 @@ def attributed(rewards: Sequence[RewardJson], to_cause: Collection[str]) -> dict
     return {step: None if worths is None else total(worths) for step, worths in parts.items()}
 
 
-def spread(rewards: Sequence[Mapping[str, Any]]) -> dict[int, float | None]:
+def spread_rewards(rewards: Sequence[Mapping[str, Any]]) -> dict[int, float | None]:
     """Step → what is credited to it where each positive reward is shared evenly by its own step and
     the steps since the one that was paid before it (uniform return redistribution, Gangwani et al.
     2020, from one milestone to the next).
@@ -97,4 +99,4 @@ def credit(
         return {one["step"]: one["reward"] for one in listed}
     if not closed:
         return {one["step"]: None for one in listed}
-    return spread(listed) if how == "spread" else attributed(listed, to_cause)
+    return spread_rewards(listed) if how == "spread" else attribute_rewards(listed, to_cause)

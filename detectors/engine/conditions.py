@@ -16,7 +16,7 @@ from detectors.model.types import Alarm, Event, Reading
 from detectors.sdk.correlation import HIDDEN, value_of
 from detectors.sdk.registry import Composite, Moment, Rule, Standing
 from detectors.sdk.site import is_at
-from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated
+from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated_keys
 from detectors.task.ruleset import ConditionNode, Ruleset
 
 MAX_KEYS = 64
@@ -104,7 +104,7 @@ class Conditions:
         if forms.keys().isdisjoint(REPLACES[event.kind]):
             return ()
         world = self._state.world
-        keys = invalidated(event, world)
+        keys = invalidated_keys(event, world)
         if "field" in forms:
             keys += fields_left(event, world)
         held = self._held.select_held(keys)

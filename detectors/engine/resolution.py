@@ -170,7 +170,7 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
     """Return the final reward of a step whose asks are answered: ``reward`` is the rules',
     ``words`` came in this order."""
     if not waits(asked):
-        return unasked(rules, reward)
+        return unasked_reward(rules, reward)
     goal_asked = any(ask.item == "goal" for ask in asked)
     decisions = {
         ask.item: _decide_item(rules, reward, ask, words, goal_asked=goal_asked)
@@ -226,7 +226,7 @@ def _without_value(rules: Ruleset, reward: Reward, reason: str) -> Reward:
     )
 
 
-def unasked(rules: Ruleset, reward: Reward) -> Reward:
+def unasked_reward(rules: Ruleset, reward: Reward) -> Reward:
     """The final reward of a step that nobody is asked about: the rules' own; in a blend, by the
     rules' weight.
 

@@ -21,7 +21,7 @@ from detectors.matchers.values import (
     BodyType,
     Repeated,
     body_type,
-    counted,
+    counted_values,
     form_pairs,
     whole_body,
 )
@@ -314,7 +314,7 @@ def documents_of(
         many.setdefault(name, []).append(value)
     document: dict[str, object] = {}
     for name, values in many.items():
-        kept = counted(name, tuple(values), repeated)
+        kept = counted_values(name, tuple(values), repeated)
         document[name] = kept[0] if len(kept) == 1 else Several(kept)
     return (document,) if document else ()
 

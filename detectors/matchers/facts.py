@@ -116,13 +116,13 @@ def leads(data: object, steps: tuple[str, ...]) -> bool:
     return value_at(parent, steps[-1:]) is not None
 
 
-def dotted(text: str) -> tuple[str, ...]:
+def split_path(text: str) -> tuple[str, ...]:
     """Split a dotted path such as ``a.0.b`` into keys and indices."""
     return tuple(text.split("."))
 
 
 def _path(name: object, path: tuple[str | int, ...]) -> tuple[str, ...]:
-    steps = dotted(str(name))
+    steps = split_path(str(name))
     if not all(steps) or len(steps) > MAX_PATH_LENGTH:
         raise SpecError(
             path, name, f"a dotted path of at most {MAX_PATH_LENGTH} names, such as widget.name"

@@ -20,7 +20,7 @@ def grays(text: object) -> bytes | None:
     return data if len(data) == GRID * GRID else None
 
 
-def mirrored(data: bytes) -> bytes:
+def mirror_picture(data: bytes) -> bytes:
     """The same picture, left for right."""
     return b"".join(data[row : row + GRID][::-1] for row in range(0, GRID * GRID, GRID))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import third_party
-from detectors.matchers.plain import composed, glob, literal, normal
+from detectors.matchers.plain import compose_text, glob, literal, normal
 from detectors.matchers.text import TextMatch
 from detectors.matchers.typed_base import Form, Path, json_text, read_each, text_of
 from detectors.matchers.url import UrlMatch
@@ -103,7 +103,9 @@ class RegexPattern(Form):
     def matches(self, text: str) -> bool:
         """Whether the whole text is of the pattern, its dashes and quotation marks as they are or
         as on a keyboard."""
-        writings = (literal(text),) if self.exact else dict.fromkeys((composed(text), normal(text)))
+        writings = (
+            (literal(text),) if self.exact else dict.fromkeys((compose_text(text), normal(text)))
+        )
         try:
             return any(self.compiled.fullmatch(writing) is not None for writing in writings)
         except UnicodeEncodeError:  # half a character: no text

@@ -21,7 +21,7 @@ _TYPOGRAPHIC = str.maketrans(
 """What programs write for the dashes and quotation marks of a keyboard; a soft hyphen is none."""
 
 
-def composed(text: str) -> str:
+def compose_text(text: str) -> str:
     """NFKC, white space folded and stripped."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)

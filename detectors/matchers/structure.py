@@ -11,7 +11,7 @@ import orjson
 
 from detectors.matchers.faults import answers
 from detectors.matchers.lenient import Lenient, Read
-from detectors.matchers.structures import MAX_ITEMS, assigned
+from detectors.matchers.structures import MAX_ITEMS, is_assignable
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, fields_schema, object_schema
 
@@ -65,7 +65,7 @@ class Items:
                 wanted.matches(one, read) for wanted, one in zip(self.items, found, strict=True)
             )
         seen: Read = {} if read is None else read
-        return assigned(self.items, found, lambda wanted, one: wanted.matches(one, seen))
+        return is_assignable(self.items, found, lambda wanted, one: wanted.matches(one, seen))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ MAX_ITEMS = 256
 """Items of a list, rows of a table."""
 
 
-def assigned(wanted: Sequence[W], found: Sequence[F], matches: Callable[[W, F], bool]) -> bool:
+def is_assignable(wanted: Sequence[W], found: Sequence[F], matches: Callable[[W, F], bool]) -> bool:
     """Whether each of ``wanted`` can have one of ``found`` of its own, none left over (bipartite
     matching)."""
     if len(wanted) != len(found):
@@ -51,7 +51,7 @@ def _same(
     wanted: Sequence[W], found: Sequence[F], ordered: bool, matches: Callable[[W, F], bool]
 ) -> bool:
     if not ordered:
-        return assigned(wanted, found, matches)
+        return is_assignable(wanted, found, matches)
     return len(wanted) == len(found) and all(map(matches, wanted, found))
 
 

@@ -68,7 +68,7 @@ METERED = frozenset(("common-expression-language", "jsonpath-rfc9535", "jsonsche
 """Libraries whose work is bounded by `detectors.model.budget`, which is more than a moment."""
 
 
-def metered(task: object) -> bool:
+def is_metered(task: object) -> bool:
     """Whether a task's JSON asks for what `detectors.model.budget` bounds."""
     return not METERED.isdisjoint(_needed(task))
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from detectors.matchers import third_party
 from detectors.model.codec import canonical
 from detectors.model.errors import SpecError
-from detectors.model.json_types import FLAG, JsonType, Schema, checked
+from detectors.model.json_types import FLAG, JsonType, Schema, checked_type
 from detectors.model.types import Json
 from detectors.model.validation import TaskReader, is_number
 
@@ -122,7 +122,7 @@ def _is_separator(value: Json) -> bool:
     return isinstance(value, str) and len(value) == 1 and not value.isalnum()
 
 
-_TOLERANCE = checked(
+_TOLERANCE = checked_type(
     lambda value: is_plain(value) and value >= 0,
     "a number from 0",
     {"type": "number", "minimum": 0},
@@ -131,7 +131,7 @@ _TOLERANCE = checked(
 TOLERANCE = Option(_TOLERANCE, 0.0)
 DEGREES = Option(_TOLERANCE, 0.0005)
 CURRENCY = Option(
-    checked(
+    checked_type(
         _is_currency,
         "a currency's code such as USD",
         {"type": "string", "description": "The currency's code, such as USD."},
@@ -139,7 +139,7 @@ CURRENCY = Option(
     )
 )
 LOCALE = Option(
-    checked(
+    checked_type(
         lambda value: isinstance(value, str) and third_party.locale_ok(value),
         "a locale such as en or de_DE",
         {"type": "string"},
@@ -152,7 +152,7 @@ FLAG_OFF = Option(FLAG, False, shows_default=True)
 IN_ANY_ORDER = Option(FLAG, False)
 IN_ORDER = Option(FLAG, True)
 THRESHOLD = Option(
-    checked(
+    checked_type(
         lambda value: is_number(value) and 0.5 <= value <= 1,
         "a number from 0.5 to 1",
         {"type": "number", "minimum": 0.5, "maximum": 1},
@@ -161,7 +161,7 @@ THRESHOLD = Option(
     required=True,
 )
 SEPARATOR = Option(
-    checked(
+    checked_type(
         _is_separator,
         "one character that is no letter or digit",
         {"type": "string", "minLength": 1, "maxLength": 1},

@@ -187,10 +187,10 @@ def body_fields(
     if kind == "form":
         for name, value in form_pairs(text, mime):
             by_name.setdefault(name, []).append(value)
-    return lambda name: counted(name, tuple(by_name.get(name, ())), repeated)
+    return lambda name: counted_values(name, tuple(by_name.get(name, ())), repeated)
 
 
-def counted(name: str, values: tuple[str, ...], repeated: Repeated) -> tuple[str, ...]:
+def counted_values(name: str, values: tuple[str, ...], repeated: Repeated) -> tuple[str, ...]:
     """Which of the values that one name has in a form count; those of a name that ends in [] are a
     list, and all do."""
     if repeated == "any" or name.endswith("[]"):

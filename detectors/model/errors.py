@@ -18,7 +18,7 @@ class SpecError(DetectorError):
 
     def __init__(self, path: tuple[str | int, ...], value: object, wanted: str) -> None:
         self.path, self.value, self.wanted = path, value, wanted
-        super().__init__(f"{dotted(path)}: got {format_value(value)}, wanted {wanted}")
+        super().__init__(f"{format_path(path)}: got {format_value(value)}, wanted {wanted}")
 
 
 class GapError(DetectorError):
@@ -61,7 +61,7 @@ class StateError(DetectorError):
     """A stored engine state belongs to another ruleset or engine version."""
 
 
-def dotted(path: tuple[str | int, ...]) -> str:
+def format_path(path: tuple[str | int, ...]) -> str:
     """Write a path of keys and indices as text: ``milestones[0].when``."""
     out = ""
     for part in path:

@@ -76,7 +76,7 @@ class Parsed(JsonType[T]):
         return self.described()
 
 
-def checked(
+def checked_type(
     is_valid: Callable[[Json], bool],
     expected: str,
     schema: Schema,
@@ -152,7 +152,7 @@ def number(
     def convert(value: Json) -> float:
         return value if keeps_int else float(value)
 
-    return checked(is_valid, expected, {"type": "number", **bounds}, convert)
+    return checked_type(is_valid, expected, {"type": "number", **bounds}, convert)
 
 
 def whole(
@@ -164,7 +164,7 @@ def whole(
     def is_valid(value: Json) -> bool:
         return type(value) is int and _is_within(value, bounds)
 
-    return checked(is_valid, expected, {"type": "integer", **bounds}, int)
+    return checked_type(is_valid, expected, {"type": "integer", **bounds}, int)
 
 
 def text(
@@ -189,7 +189,7 @@ def text(
             return False
         return is_valid(value) and (compiled is None or compiled.fullmatch(value) is not None)
 
-    return checked(accepts, expected, schema, str, ref=ref)
+    return checked_type(accepts, expected, schema, str, ref=ref)
 
 
 def choice(values: Sequence[T], expected: str | None = None) -> JsonType[T]:
@@ -201,7 +201,7 @@ def choice(values: Sequence[T], expected: str | None = None) -> JsonType[T]:
     def pick(value: Json) -> T:
         return listed[listed.index(value)]
 
-    return checked(lambda value: value in listed, expected, {"enum": list(listed)}, pick)
+    return checked_type(lambda value: value in listed, expected, {"enum": list(listed)}, pick)
 
 
 def names(
@@ -222,10 +222,10 @@ def names(
     schema: Schema = {"type": "array", "items": items}
     if minimum:
         schema["minItems"] = minimum
-    return checked(is_valid, expected, schema, tuple, list)
+    return checked_type(is_valid, expected, schema, tuple, list)
 
 
-FLAG: JsonType[bool] = checked(
+FLAG: JsonType[bool] = checked_type(
     lambda value: isinstance(value, bool), "true or false", {"type": "boolean"}, bool
 )
 

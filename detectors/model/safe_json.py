@@ -11,6 +11,6 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: object) -> Sequence[Any]:
+def as_list(value: object) -> Sequence[Any]:
     """The list that ``value`` is, or an empty one."""
     return value if isinstance(value, (list, tuple)) else ()

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading
+from detectors.sdk.file_reads import (
+    ReadArgs,
+    as_object_list,
+    facts_of,
+    read_index,
+    read_keys,
+    reading,
+)
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -36,7 +43,7 @@ def archive_lists(event: Event, world: World, args: ArchiveListsArgs) -> Iterato
     facts = facts_of(event, args)
     if facts is None or "entries" not in facts:
         return
-    entries = [entry for entry in listed(facts["entries"]) if isinstance(entry, Mapping)]
+    entries = [entry for entry in as_object_list(facts["entries"]) if isinstance(entry, Mapping)]
     files = {_plain(entry.get("name")) for entry in entries if _is_file(entry)}
     expected = {_plain(name) for name in args.names}
     if not expected <= files:

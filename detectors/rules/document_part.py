@@ -11,10 +11,10 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
     ReadArgs,
+    as_object_list,
     facts_are,
     facts_of,
     is_cut,
-    listed,
     read_index,
     read_keys,
     reading,
@@ -48,7 +48,7 @@ def document_part(event: Event, world: World, args: DocumentPartArgs) -> Iterato
     such a part, or is gone.
     """
     facts = facts_of(event, args)
-    parts = [] if facts is None else listed(facts.get(f"{args.unit}s"))
+    parts = [] if facts is None else as_object_list(facts.get(f"{args.unit}s"))
     if args.number is not None:
         parts = parts[args.number - 1 : args.number] if args.number > 0 else []
     if any(facts_are(args.has, part, is_cut(event)) for part in parts):

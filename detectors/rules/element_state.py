@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import TextMatch, UrlMatch
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
@@ -111,7 +111,7 @@ def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterato
 
 def _is_element(data: Mapping[str, object], args: ElementStateArgs) -> bool:
     """Return whether the event is about an element that the rule names."""
-    if args.selector is not None and args.selector not in listed(data.get("selectors")):
+    if args.selector is not None and args.selector not in as_list(data.get("selectors")):
         return False
     element = mapping(data.get("element"))
     return all(is_met(getattr(args, part), element.get(part) or "") for part in _NAMING)
@@ -129,7 +129,7 @@ def _stands_so(data: Mapping[str, object], args: ElementStateArgs) -> bool:
         return False
     if args.css_class is None:
         return True
-    return any(args.css_class.matches(str(one)) for one in listed(data.get("classes")))
+    return any(args.css_class.matches(str(one)) for one in as_list(data.get("classes")))
 
 
 def _literal(matcher: TextMatch | None) -> list[str] | None:

@@ -10,7 +10,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.form_values import CountedFields, holds, unseen
+from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
 
@@ -85,7 +85,7 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     reading = Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
     if holds(held, wanted, counted):
         yield reading
-    elif (why := unseen(held, wanted, counted)) is not None:
+    elif (why := unseen_reason(held, wanted, counted)) is not None:
         raise UnseenError(why, reading)
 
 

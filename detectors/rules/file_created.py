@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import TextMatch
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.file_facts import cause, file_index, file_keys, named
+from detectors.sdk.file_facts import cause, file_index, file_keys, is_named
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, file_key
 
@@ -41,6 +41,6 @@ def file_created(event: Event, world: World, args: FileCreatedArgs) -> Iterator[
     rewriting it does not create it. An empty file counts; use file_matches with a size to require
     more.
     """
-    if named(event.data, args.name, args.path, args.root):
+    if is_named(event.data, args.name, args.path, args.root):
         seqs, step = cause(event, world)
         yield Reading(1.0, file_key(event.data, event.data.get("path"), "exists"), seqs, step)

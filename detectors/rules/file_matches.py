@@ -9,7 +9,7 @@ from detectors.matchers import IntRange, TextMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
-from detectors.sdk.file_facts import cause, file_index, file_keys, named
+from detectors.sdk.file_facts import cause, file_index, file_keys, is_named
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, file_key
 
@@ -50,7 +50,7 @@ def file_matches(event: Event, world: World, args: FileMatchesArgs) -> Iterator[
         str(data.get("name")).rpartition(".")[2].lower() if "." in str(data.get("name")) else ""
     )
     if (
-        named(data, args.name, args.path, args.root)
+        is_named(data, args.name, args.path, args.root)
         and (args.extension is None or args.extension.matches(extension))
         and (args.size is None or args.size.matches(data.get("size")))
     ):

@@ -12,10 +12,10 @@ from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
     Format,
     ReadArgs,
+    as_object_list,
     facts_of,
     goes_on,
     is_cut,
-    listed,
     read_index,
     read_keys,
     reading,
@@ -113,9 +113,9 @@ def _parts(facts: Mapping[str, object], unit: str, cut: bool) -> list[tuple[str,
         texts = [str(paragraph.get("text")) for paragraph in _objects(facts.get("paragraphs"))]
         return [(text, goes_on(text, cut)) for text in texts]
     if unit == "page":
-        return [(str(page), goes_on(page, cut)) for page in listed(facts.get("pages"))]
+        return [(str(page), goes_on(page, cut)) for page in as_object_list(facts.get("pages"))]
     if unit == "slide":
-        slides = [listed(slide.get("texts")) for slide in _objects(facts.get("slides"))]
+        slides = [as_object_list(slide.get("texts")) for slide in _objects(facts.get("slides"))]
         return [("\n".join(map(str, texts)), cut) for texts in slides]
     text = facts.get("text")
     if not isinstance(text, str):
@@ -129,4 +129,4 @@ def _lines(text: str, cut: bool) -> list[tuple[str, bool]]:
 
 
 def _objects(value: object) -> list[Mapping[str, object]]:
-    return [item for item in listed(value) if isinstance(item, Mapping)]
+    return [item for item in as_object_list(value) if isinstance(item, Mapping)]

@@ -10,7 +10,7 @@ from detectors.matchers import UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
-from detectors.sdk.form_values import CountedFields, holds, unseen
+from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
 
@@ -95,6 +95,6 @@ def _filled(
     hidden = (
         (int(data["seq"]), why)
         for data in named
-        if (why := unseen(data, wanted, counted)) is not None
+        if (why := unseen_reason(data, wanted, counted)) is not None
     )
     return next(hidden, None)

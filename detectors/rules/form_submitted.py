@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.errors import UnseenError
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg, is_met
 from detectors.sdk.registry import rule
@@ -68,7 +68,7 @@ def _carries(event: Event, wanted: FieldsMatch) -> bool | None:
     """Whether each field holds what is wanted; None if that is so but for values that nobody
     knows."""
     by_name: dict[object, list[object]] = {}
-    for pair in listed(event.data.get("fields")):
+    for pair in as_list(event.data.get("fields")):
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str):
             by_name.setdefault(pair[0], []).append(pair[1])
     held = [_holds(matcher, by_name.get(name, ())) for name, matcher in wanted.fields]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import FactsMatch, Grade, TextMatch, UrlMatch
-from detectors.matchers.facts import MAX_PATH_LENGTH, dotted, value_at
+from detectors.matchers.facts import MAX_PATH_LENGTH, split_path, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Reading
@@ -56,7 +56,7 @@ class GradedArgs:
     @property
     def path(self) -> tuple[str, ...]:
         """The steps to what is graded."""
-        return dotted(self.value)
+        return split_path(self.value)
 
     @property
     def probe(self) -> TextMatch | None:

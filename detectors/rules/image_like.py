@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.matchers import FactsMatch, ValueMatch
-from detectors.matchers.likeness import differing_bits, grays, mirrored, ssim
+from detectors.matchers.likeness import differing_bits, grays, mirror_picture, ssim
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
@@ -80,6 +80,6 @@ def image_like(event: Event, world: World, args: ImageLikeArgs) -> Iterator[Read
     found, wanted = grays(facts.get("gray")), grays(args.to)
     if found is None or wanted is None:
         return
-    alike = round(ssim(found, mirrored(wanted) if args.mirrored else wanted), 6)
+    alike = round(ssim(found, mirror_picture(wanted) if args.mirrored else wanted), 6)
     if args.ssim.matches(alike) if args.ssim is not None else alike >= 0.85:
         yield reading(event)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import FactsMatch, TextMatch, UrlMatch
-from detectors.matchers.facts import dotted, value_at
+from detectors.matchers.facts import split_path, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Reading
@@ -46,7 +46,7 @@ class ObservedArgs:
     @property
     def reads(self) -> Reads:
         """What it reads of an event."""
-        return reads_of_facts(self.where, *([dotted(self.distinct)] if self.distinct else []))
+        return reads_of_facts(self.where, *([split_path(self.distinct)] if self.distinct else []))
 
     def asks(self) -> dict[str, list[Any]]:
         """What is told only because it is read here."""
@@ -70,7 +70,7 @@ def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading
     judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
     if judged is False:
         return
-    distinct = dotted(args.distinct) if args.distinct else None
+    distinct = split_path(args.distinct) if args.distinct else None
     key = "observed" if distinct is None else f"observed:{value_at(data, distinct)}"
     reading = Reading(1.0, key)
     if judged is None or (distinct is not None and is_one_of(distinct, hidden)):

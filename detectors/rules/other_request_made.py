@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.matchers.url import MAX_URL
 from detectors.model.errors import UnseenError
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
@@ -40,7 +40,7 @@ def other_request_made(event: Event, world: World, args: OtherRequestMadeArgs) -
     could have changed is null.
     """
     data = event.data
-    hops = [mapping(hop) for hop in listed(data.get("hops"))]
+    hops = [mapping(hop) for hop in as_list(data.get("hops"))]
     reading = Reading(1.0, f"request:{data.get('request')}")
     if any(_is_meant(hop, args) and _is_taken(hop) for hop in hops):
         yield reading

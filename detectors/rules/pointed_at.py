@@ -9,7 +9,7 @@ from typing import Any
 
 from detectors.matchers import Grade, UrlMatch
 from detectors.model.errors import UnseenError
-from detectors.model.safe_json import listed
+from detectors.model.safe_json import as_list
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
@@ -85,7 +85,7 @@ def pointed_at(event: Event, world: World, args: PointedAtArgs) -> Iterator[Read
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):
         return
-    place = listed(event.data.get("point"))
+    place = as_list(event.data.get("point"))
     if len(place) != 2 or not all(type(one) in (int, float) for one in place):
         raise UnseenError("where the click was is not in the recording", Reading(1.0, "pointed"))
     distance = args.distance(*place)

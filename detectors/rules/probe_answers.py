@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.matchers.answer import ValueMatch
-from detectors.matchers.facts import MAX_PATH_LENGTH, dotted, value_at
+from detectors.matchers.facts import MAX_PATH_LENGTH, split_path, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.probe_facts import answered
+from detectors.sdk.probe_facts import answer_keys
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -26,7 +26,7 @@ class ProbeAnswersArgs:
     )
 
     def __post_init__(self) -> None:
-        steps = dotted(self.path or "x")
+        steps = split_path(self.path or "x")
         if not all(steps) or len(steps) > MAX_PATH_LENGTH:
             raise ValueError(
                 f"path: a dotted path of at most {MAX_PATH_LENGTH} names, such as body.items.0.id"
@@ -39,7 +39,7 @@ class ProbeAnswersArgs:
     hears=("probe.answered",),
     args=ProbeAnswersArgs,
     index_args=lambda args: (args.probe,),
-    index_event=answered,
+    index_event=answer_keys,
     single=lambda args: True,
 )
 def probe_answers(event: Event, world: World, args: ProbeAnswersArgs) -> Iterator[Reading]:
@@ -57,6 +57,6 @@ def probe_answers(event: Event, world: World, args: ProbeAnswersArgs) -> Iterato
             "the probe's answer was too long to keep whole", Reading(1.0, f"probe:{args.probe}")
         )
     value = data.get("value")
-    value = value if args.path is None else value_at(value, dotted(args.path))
+    value = value if args.path is None else value_at(value, split_path(args.path))
     if args.value.matches(value):
         yield Reading(1.0, f"probe:{args.probe}")

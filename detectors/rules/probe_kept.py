@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.matchers.facts import MAX_PATH_LENGTH, dotted, leads, value_at
+from detectors.matchers.facts import MAX_PATH_LENGTH, leads, split_path, value_at
 from detectors.model.codec import canonical
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.probe_facts import answered
+from detectors.sdk.probe_facts import answer_keys
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -29,7 +29,7 @@ class ProbeKeptArgs:
         if self.rows and self.by is None:
             raise ValueError("by beside rows")
         if self.path is not None and (
-            not all(dotted(self.path)) or len(dotted(self.path)) > MAX_PATH_LENGTH
+            not all(split_path(self.path)) or len(split_path(self.path)) > MAX_PATH_LENGTH
         ):
             raise ValueError(f"path: a dotted path of at most {MAX_PATH_LENGTH} names")
 
@@ -40,7 +40,7 @@ class ProbeKeptArgs:
     hears=("probe.answered",),
     args=ProbeKeptArgs,
     index_args=lambda args: (args.probe,),
-    index_event=answered,
+    index_event=answer_keys,
     single=lambda args: True,
 )
 def probe_kept(event: Event, world: World, args: ProbeKeptArgs) -> Iterator[Reading]:
@@ -58,7 +58,7 @@ def probe_kept(event: Event, world: World, args: ProbeKeptArgs) -> Iterator[Read
         raise UnseenError(
             "the probe's answer was too long to keep whole", Reading(1.0, f"probe:{args.probe}")
         )
-    steps = dotted(args.path) if args.path is not None else ()
+    steps = split_path(args.path) if args.path is not None else ()
     if not leads(first[0], steps):
         return  # what was not there can't be kept: the engine says that nobody knows
     if _protected_value(value_at(first[0], steps), args) == _protected_value(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
-from detectors.model.safe_json import listed
+from detectors.model.safe_json import as_list
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
@@ -37,5 +37,5 @@ def process_started(event: Event, world: World, args: ProcessStartedArgs) -> Ite
 
 
 def _has(data: Mapping[str, object], wanted: TextMatch) -> bool:
-    words = " ".join(str(word) for word in listed(data["arguments"]))
+    words = " ".join(str(word) for word in as_list(data["arguments"]))
     return (data.get("cut") is not True or wanted.by_beginning) and wanted.matches(words)

@@ -11,7 +11,7 @@ from detectors.matchers.asked import plan_entry
 from detectors.matchers.url import url_key
 from detectors.matchers.values import BodyType, Repeated
 from detectors.model.errors import UnseenError
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
@@ -59,7 +59,7 @@ class RequestAcceptedArgs:
 def _paths(event: Event) -> tuple[str, ...]:
     if "hops" not in event.data:
         return (url_key(str(event.data.get("url"))),)
-    hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
+    hops = [mapping(hop) for hop in as_list(event.data.get("hops"))]
     return tuple(dict.fromkeys(url_key(str(d.get("url"))) for d in (*hops, event.data)))
 
 
@@ -85,7 +85,7 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
     its head, its effect is not known: a step that it could have made worth more, or less, is null.
     """
     data = event.data
-    hops = [mapping(hop) for hop in listed(data.get("hops"))]
+    hops = [mapping(hop) for hop in as_list(data.get("hops"))]
     lost = event.kind == "request.failed"
     for place, hop in enumerate((*hops, data)):
         if not is_servers(hop) or not _is(hop, args, lost=lost):

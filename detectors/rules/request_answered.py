@@ -14,7 +14,7 @@ from detectors.matchers.location import base_of
 from detectors.matchers.plain import text_key
 from detectors.matchers.values import BodyType, Repeated
 from detectors.model.errors import UnseenError
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
@@ -103,7 +103,7 @@ def _methods(event: Event) -> tuple[str, ...]:
     hops = event.data.get("hops")
     if not hops:
         return (method,)
-    methods = [text_key(str(mapping(hop).get("method"))) for hop in listed(hops)]
+    methods = [text_key(str(mapping(hop).get("method"))) for hop in as_list(hops)]
     return tuple(dict.fromkeys([*methods, method]))
 
 
@@ -130,7 +130,7 @@ def request_answered(event: Event, world: World, args: RequestAnsweredArgs) -> I
     answer was cut off, its effect is not known.
     """
     data = event.data
-    hops = [*(mapping(hop) for hop in listed(data.get("hops"))), data]
+    hops = [*(mapping(hop) for hop in as_list(data.get("hops"))), data]
     last = len(hops) - 1
     if event.kind == "request.failed":
         _check_lost(event, last, args)

@@ -9,7 +9,7 @@ from typing import Any
 from detectors.matchers import Grade
 from detectors.matchers.likeness import differing_bits, grays, ssim
 from detectors.model.errors import UnseenError
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
@@ -74,7 +74,7 @@ def screen_like(event: Event, world: World, args: ScreenLikeArgs) -> Iterator[Re
     daemon. A region that is not on the screen, or that was not measured, is not known.
     """
     key = f"screen:{','.join(map(str, args.pixels))}"
-    measured = [mapping(one) for one in listed(event.data.get("regions"))]
+    measured = [mapping(one) for one in as_list(event.data.get("regions"))]
     found = next((one for one in measured if one.get("region") == args.pixels), None)
     level = None if found is None else _level(found.get("gray"), found.get("phash"), args)
     if level is None:

@@ -13,10 +13,10 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
 from detectors.sdk.file_reads import (
     ReadArgs,
+    as_object_list,
     facts_of,
     goes_on,
     is_cut,
-    listed,
     read_index,
     read_keys,
     reading,
@@ -100,8 +100,8 @@ def table_cells(event: Event, world: World, args: TableCellsArgs) -> Iterator[Re
 
 def _is_as_expected(sheet: Mapping[str, object], args: TableCellsArgs, cut: bool) -> bool:
     """Whether the sheet has all that the rule asks for; ``cut``: not all of it was told."""
-    rows = [listed(row) for row in listed(sheet.get("rows"))]
-    size = listed(sheet.get("size"))
+    rows = [as_object_list(row) for row in as_object_list(sheet.get("rows"))]
+    size = as_object_list(sheet.get("size"))
     if not _has_values(sheet, rows, args, cut):
         return False
     if args.table is not None:
@@ -127,7 +127,7 @@ def _has_cells(rows: Sequence[Sequence[object]], cells: FieldsMatch, cut: bool) 
 
 
 def _sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[str, object] | None:
-    for sheet in listed(facts.get("sheets")):
+    for sheet in as_object_list(facts.get("sheets")):
         if not isinstance(sheet, Mapping):
             continue
         if name is None or name.matches(str(sheet.get("name"))):

@@ -41,7 +41,7 @@ from detectors.model.json_types import (
     ListOf,
     Parsed,
     Schema,
-    checked,
+    checked_type,
     choice,
     fields_schema,
     names,
@@ -168,9 +168,9 @@ TYPES: Mapping[Any, JsonType[Any]] = {
     tuple[UrlMatch, ...]: ListOf(URL_TYPE, "a list of addresses", minimum=1),
     tuple[str, ...]: names("a list of names", ID_REF, minimum=1),
     tuple[float, ...]: ListOf(number(), "a list of numbers", minimum=2, maximum=4),
-    int: checked(lambda value: type(value) is int, "a whole number", {"type": "integer"}, int),
+    int: checked_type(lambda value: type(value) is int, "a whole number", {"type": "integer"}, int),
     bool: FLAG,
-    str: checked(lambda value: isinstance(value, str), "a text", {"type": "string"}, str),
+    str: checked_type(lambda value: isinstance(value, str), "a text", {"type": "string"}, str),
 }
 """What an argument may be, beside one of a few choices (`Literal`)."""
 

@@ -104,10 +104,10 @@ class Loop:
 def cost_of(text: str) -> Bound:
     """The bound of an expression that the library has read. Raises `ValueError` for what has
     none."""
-    return read(text)[0]
+    return read_expression(text)[0]
 
 
-def read(text: str) -> tuple[Bound, ExpressionReader]:
+def read_expression(text: str) -> tuple[Bound, ExpressionReader]:
     """The same, with what was met. Raises `ValueError`."""
     reader = ExpressionReader(text)
     part = reader.ternary()

@@ -19,7 +19,7 @@ from typing import Any
 from detectors.matchers import third_party
 from detectors.model.budget import MAX_EVENT, Meter, weight
 from detectors.model.caches import cache_by_size
-from detectors.sdk.cel_cost import Bound, ExpressionReader, Loop, read, value_of
+from detectors.sdk.cel_cost import Bound, ExpressionReader, Loop, read_expression, value_of
 
 WHAT = "CEL"
 FAILURES = (ValueError, TypeError, RuntimeError, LookupError, ArithmeticError)
@@ -78,7 +78,7 @@ PLAN_BYTES = 192
 @cache_by_size(16 << 20, lambda _, text: PLAN_BYTES * len(text))
 def plan_of(text: str) -> Plan:
     """The plan of an expression. Raises `ValueError`."""
-    _, reader = read(text)
+    _, reader = read_expression(text)
     chosen = _outermost([loop for loop in reader.loops if _is_linear(loop, reader)])
     pieces, apart, at = [], [], 0
     for n, loop in enumerate(chosen):
@@ -90,7 +90,7 @@ def plan_of(text: str) -> Plan:
         apart.append(_take_out(name, loop, text, reader))
         at = end
     rest = "".join([*pieces, text[at:]])
-    bound, left = read(rest)
+    bound, left = read_expression(rest)
     names = frozenset(one.name for one in left.names if one.binder < 0)
     return Plan(rest, bound, names, _path(left), tuple(apart))
 

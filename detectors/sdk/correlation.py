@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from detectors.matchers.facts import dotted, value_at
+from detectors.matchers.facts import split_path, value_at
 from detectors.matchers.plain import normal
 from detectors.matchers.typed_base import json_text
 from detectors.model.kinds.shapes import shape_at
@@ -36,7 +36,11 @@ without a character."""
 def can_have(kind: str, by: str) -> bool:
     """Whether an event of the kind can have what ``by`` names, and a plan can ask for it."""
     path = (
-        ("path",) if by == "file" else (_VALUES.get(kind, "text"),) if by == "value" else dotted(by)
+        ("path",)
+        if by == "file"
+        else (_VALUES.get(kind, "text"),)
+        if by == "value"
+        else split_path(by)
     )
     try:
         shape_at(kind, path)
@@ -48,7 +52,7 @@ def can_have(kind: str, by: str) -> bool:
 
 def bound_reads(by: str) -> Reads:
     """What is read of an event for what ``by`` names."""
-    return Reads(() if by in ("file", "value") else (Read(dotted(by)),))
+    return Reads(() if by in ("file", "value") else (Read(split_path(by)),))
 
 
 def value_of(event: Event, by: str) -> str | None:
@@ -61,7 +65,7 @@ def value_of(event: Event, by: str) -> str | None:
     elif by == "value":
         found = event.data.get(_VALUES.get(event.kind, "text"))
     else:
-        found = value_at(event.data, dotted(by))
+        found = value_at(event.data, split_path(by))
     if found is None:
         return None
     text = normal(found if isinstance(found, str) else json_text(found))

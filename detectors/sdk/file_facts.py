@@ -23,7 +23,7 @@ def file_keys(event: Event) -> Keys:
     return (text_key(str(event.data.get("name"))),)
 
 
-def named(
+def is_named(
     data: Mapping[str, object],
     name: TextMatch | None,
     path: TextMatch | None,

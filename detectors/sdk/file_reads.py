@@ -148,7 +148,7 @@ def _is_known(wanted: object, found: object) -> bool:
     return found is not None and (partly or not goes_on(found, True))
 
 
-def listed(value: object) -> list[object]:
+def as_object_list(value: object) -> list[object]:
     """``value`` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 

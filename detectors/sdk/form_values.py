@@ -42,7 +42,7 @@ def holds(data: Mapping[str, object], wanted: TextMatch | bool, counted: Counted
     return isinstance(value, str) and data.get("checked") is not False and wanted.matches(value)
 
 
-def unseen(
+def unseen_reason(
     data: Mapping[str, object], wanted: TextMatch | bool, counted: CountedFields
 ) -> str | None:
     """Of a field that does not hold what is wanted: why nobody can know that it does not, if so."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from detectors.model.kinds.shapes import Path
 from detectors.model.types import Event
 from detectors.sdk.condition_reads import Read
-from detectors.sdk.uploads import NO_SIZE, UPLOADS, unsized
+from detectors.sdk.uploads import NO_SIZE, UPLOADS, unsized_places
 
 SECRET_VALUE = "the field's value is a secret, kept back"
 SECRET_COPY = "what was copied is a secret, kept back"
@@ -30,5 +30,5 @@ def find_hidden(event: Event, places: Collection[Read]) -> Hidden:
     if event.kind == "clipboard.changed" and data.get("unread_reason") == "secret":
         return Hidden((("text",), ("sha256",), ("length",)), SECRET_COPY)
     if event.kind in UPLOADS:
-        return Hidden(unsized(event, places), NO_SIZE)
+        return Hidden(unsized_places(event, places), NO_SIZE)
     return Hidden()

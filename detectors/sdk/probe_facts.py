@@ -6,6 +6,6 @@ from detectors.model.types import Event
 from detectors.sdk.registry import Keys
 
 
-def answered(event: Event) -> Keys:
+def answer_keys(event: Event) -> Keys:
     """Index keys of an answer: whose it is."""
     return (str(event.data.get("probe")),)

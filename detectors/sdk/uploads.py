@@ -8,7 +8,7 @@ from copy import copy
 from itertools import product
 
 from detectors.model.kinds.shapes import Path
-from detectors.model.safe_json import listed, mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Json
 from detectors.sdk.condition_reads import Read
 
@@ -26,20 +26,20 @@ _NOBODYS = -(2**40)
 """From here downwards: sizes that no file has."""
 
 
-def unsized(event: Event, places: Collection[Read]) -> tuple[Path, ...]:
+def unsized_places(event: Event, places: Collection[Read]) -> tuple[Path, ...]:
     """Where in the data of an event of `UPLOADS` the sizes of uploaded files would stand that are
     not there; only the bodies are looked at that one of the ``places`` leads into."""
     found: list[Path] = []
     if any(_reaches(place, _SIZE) for place in places):
         found += _unsized(event.data, ())
     if any(_reaches(place, ("hops", "*", *_SIZE)) for place in places):
-        for number, hop in enumerate(listed(event.data.get("hops"))):
+        for number, hop in enumerate(as_list(event.data.get("hops"))):
             found += _unsized(mapping(hop), ("hops", str(number)))
     return tuple(found)
 
 
 def _unsized(request: Mapping[str, object], base: Path) -> Iterator[Path]:
-    for number, file in enumerate(listed(mapping(request.get("body")).get("files"))):
+    for number, file in enumerate(as_list(mapping(request.get("body")).get("files"))):
         if isinstance(file, Mapping) and "size" not in file:
             yield (*base, "body", "files", str(number), "size")
 
@@ -86,8 +86,8 @@ def assign_sizes(
 
 
 def _known_sizes(data: Mapping[str, object]) -> Iterator[int]:
-    for request in (data, *(mapping(hop) for hop in listed(data.get("hops")))):
-        for file in listed(mapping(request.get("body")).get("files")):
+    for request in (data, *(mapping(hop) for hop in as_list(data.get("hops")))):
+        for file in as_list(mapping(request.get("body")).get("files")):
             size = mapping(file).get("size")
             if isinstance(size, int):
                 yield size

@@ -99,7 +99,7 @@ def fold(world: World, event: Event, step: int) -> None:
         taken(world, event, step)
 
 
-def invalidated(event: Event, world: World) -> tuple[str, ...]:
+def invalidated_keys(event: Event, world: World) -> tuple[str, ...]:
     """The reading keys whose truth this event replaces, but for `fields_left`: what was read under
     them no longer stands.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from detectors.matchers import third_party
-from detectors.matchers.facts import dotted
+from detectors.matchers.facts import split_path
 from detectors.model.caches import SharedPart
 from detectors.model.codec import canonical, sha256
 from detectors.model.kinds import KINDS
@@ -145,7 +145,7 @@ class Ruleset:
         for node in self.nodes:
             if node.rule.name == "probe_kept":
                 kept.setdefault(node.args.probe, []).append(
-                    dotted(node.args.path) if node.args.path else ()
+                    split_path(node.args.path) if node.args.path else ()
                 )
         return kept
 
@@ -284,7 +284,7 @@ def compile_task(task: Task) -> Ruleset:
             _is_final(task, m, nodes[top].rule)
             for m, top in zip(task.milestones, tops, strict=True)
         ],
-        metered=third_party.metered(task_to_json(task)["milestones"]),
+        metered=third_party.is_metered(task_to_json(task)["milestones"]),
     )
 
 

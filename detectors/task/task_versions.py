@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from detectors.matchers.facts import dotted
+from detectors.matchers.facts import split_path
 from detectors.model.wire_versions import current_kind, current_path
 from detectors.sdk.cel_reads import Token, split_tokens
 
@@ -44,7 +44,7 @@ def _convert_observed(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _convert_path(kind: str, path: str) -> str:
-    return ".".join(current_path(kind, dotted(path)))
+    return ".".join(current_path(kind, split_path(path)))
 
 
 def _convert_cel(args: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import cast
 from urllib.parse import quote
 
 from detectors.model.codec import canonical, sha256
-from detectors.model.errors import SpecError, dotted
+from detectors.model.errors import SpecError, format_path
 from detectors.model.json_types import Schema, fields_schema, object_schema
 from detectors.model.json_value import JsonObject, is_number
 from detectors.model.types import Json
@@ -209,7 +209,9 @@ class _Filler:
     def _refuse_wildcards(self, names: list[str], path: Path) -> None:
         for name in names:
             if "*" in str(self._values[name]):
-                wanted = f"a value without *, which stands for any characters in {dotted(path)}"
+                wanted = (
+                    f"a value without *, which stands for any characters in {format_path(path)}"
+                )
                 self._refuse((VALUES, name), self._values[name], wanted)
 
     def _render(self, slot: re.Match[str], *, is_address: bool) -> str:

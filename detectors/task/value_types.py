@@ -15,7 +15,7 @@ from detectors.model.json_types import (
     MapOf,
     Parsed,
     Short,
-    checked,
+    checked_type,
     choice,
     names,
     number,
@@ -100,7 +100,7 @@ def _is_points(value: Json) -> bool:
     return all(left < right for left, right in pairwise(labels))
 
 
-POINTS: JsonType[Points] = checked(
+POINTS: JsonType[Points] = checked_type(
     _is_points,
     f"a list of 2 to {MAX_POINTS} points [label, value], the labels rising",
     {
@@ -158,14 +158,14 @@ def _list_of_choices(values: tuple[str, ...]) -> dict[str, Json]:
     return {"type": "array", "items": {"enum": list(values)}}
 
 
-ESCALATE = checked(
+ESCALATE = checked_type(
     _are_reasons,
     f"never, or a list of {', '.join(REASONS)}",
     {"anyOf": [{"enum": [*REASONS, "never"]}, _list_of_choices(REASONS)]},
     _reasons,
     lambda reasons: list(reasons) or "never",
 )
-TIER_ORDER = checked(
+TIER_ORDER = checked_type(
     _are_tiers,
     "a list of model, judge: at least one, each once, in the order in which they are asked",
     {**_list_of_choices(TIERS), "minItems": 1, "uniqueItems": True},
@@ -215,14 +215,14 @@ FOLDER_PATH = text(
     max_length=MAX_CHARACTERS,
     is_valid=_is_relative,
 )
-COMMAND = checked(
+COMMAND = checked_type(
     _is_command,
     "a program and its arguments, a list of texts",
     {"type": "array", "minItems": 1, "items": {"type": "string"}},
     tuple,
     list,
 )
-PROBE_MOMENTS = checked(
+PROBE_MOMENTS = checked_type(
     lambda value: (
         isinstance(value, list) and bool(value) and all(moment in MOMENTS for moment in value)
     ),

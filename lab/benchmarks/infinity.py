@@ -29,7 +29,7 @@ from detectors.model.json_value import (
     read_text,
 )
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
-from lab.benchmarks.json_patch import PatchError, patched
+from lab.benchmarks.json_patch import PatchError, apply_patch
 from lab.benchmarks.state_facts import Fact, NothingToTellError, changes, new_ids
 from lab.benchmarks.state_values import Context, Start, StateTask
 
@@ -195,7 +195,7 @@ def _imported(app: _Application, task: StateTask, origin: str, start: Start) -> 
 def _solved(name: str, seed: JsonObject, patch: Sequence[JsonObject]) -> JsonObject:
     """The state that a task's own solution makes of its start. Raises `BadSourceError`."""
     try:
-        solved = patched(seed, patch)
+        solved = apply_patch(seed, patch)
     except PatchError as error:
         raise BadSourceError(f"{name}: patch: {error}") from None
     if not isinstance(solved, dict):

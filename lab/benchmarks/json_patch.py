@@ -12,7 +12,7 @@ class PatchError(ValueError):
     """An operation can't be done; the message says which, and where it points."""
 
 
-def patched(document: JsonValue, patch: Sequence[JsonObject]) -> JsonValue:
+def apply_patch(document: JsonValue, patch: Sequence[JsonObject]) -> JsonValue:
     """A copy of ``document`` with the operations done in order. Raises `PatchError`."""
     holder = {"": copy.deepcopy(document)}
     for operation in patch:

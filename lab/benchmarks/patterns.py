@@ -20,7 +20,7 @@ def is_pattern(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and len(value) >= 2 and value[0] == "^" and value[-1] == "$"
 
 
-def rewritten(pattern: str) -> str | JsonObject:
+def rewrite_pattern(pattern: str) -> str | JsonObject:
     """A pattern, or {all: patterns, none: patterns}, each of which is to match the whole text."""
     body = pattern.removeprefix("^").removesuffix("$")
     if body.startswith("(?!"):

@@ -26,8 +26,8 @@ from detectors.model.json_value import (
     require_object,
 )
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
-from lab.benchmarks.verified_checks import UnjudgedError, check, expected_of, unwanted
-from lab.benchmarks.verified_forms import drafted, is_draft
+from lab.benchmarks.verified_checks import UnjudgedError, check, expected_of, unwanted_request
+from lab.benchmarks.verified_forms import draft_fields, is_draft
 from lab.benchmarks.verified_sites import Sites
 from lab.benchmarks.verified_values import answer
 
@@ -191,7 +191,7 @@ class _NetworkChecks:
 
     def _add(self, number: int, config: JsonObject) -> None:
         if config.get("should_not_exist"):
-            self.holding.append({"none_of": [unwanted(config, self._sites)]})
+            self.holding.append({"none_of": [unwanted_request(config, self._sites)]})
         elif is_draft(config):
             self._add_draft(number, config)
         else:
@@ -203,7 +203,7 @@ class _NetworkChecks:
             )
 
     def _add_draft(self, number: int, config: JsonObject) -> None:
-        when = drafted(config, self._sites)
+        when = draft_fields(config, self._sites)
         self._add_step(number, "form", when)
         self.holding.append(when)
         self.remarks.append(

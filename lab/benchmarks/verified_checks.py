@@ -16,7 +16,7 @@ from detectors.model.json_value import (
     require_object,
     require_text,
 )
-from lab.benchmarks.patterns import is_pattern, rewritten
+from lab.benchmarks.patterns import is_pattern, rewrite_pattern
 from lab.benchmarks.verified_sites import Sites
 from lab.benchmarks.verified_values import kind_of, leaf, value
 
@@ -138,7 +138,7 @@ def _carried(pattern: str) -> JsonObject:
     return {"name": name, "is": {"string": [], "pattern": [condition]}}
 
 
-def unwanted(config: JsonObject, sites: Sites) -> JsonObject:
+def unwanted_request(config: JsonObject, sites: Sites) -> JsonObject:
     """The request that must not be made, whatever is in it and whatever the server says."""
     alternatives, addresses = _addresses(config, sites)
     addresses |= {"any": _without_query(alternatives), "ignore": ANYTHING}
@@ -173,13 +173,13 @@ def _ignored(config: JsonObject) -> list[JsonValue]:
     """Patterns of the parameters that do not count."""
     names = read_list(config, "ignored_query_params")
     patterns = read_list(config, "ignored_query_params_patterns")
-    ignored: list[JsonValue] = [rewritten(f"^{re.escape(str(name))}$") for name in names]
+    ignored: list[JsonValue] = [rewrite_pattern(f"^{re.escape(str(name))}$") for name in names]
     return ignored + [_whole(require_text(pattern, "a pattern")) for pattern in patterns]
 
 
 def _whole(pattern: str) -> JsonValue:
     """A pattern of the whole text."""
-    return rewritten(pattern) if is_pattern(pattern) else _searched(pattern)
+    return rewrite_pattern(pattern) if is_pattern(pattern) else _searched(pattern)
 
 
 def _searched(pattern: str) -> str:
@@ -205,7 +205,7 @@ def _alternative(
     rendered = require_text(sites.rendered(url), "url")
     parameters: JsonObject = query or {}
     if is_pattern(url):
-        alternative: dict[str, JsonValue] = {"pattern": rewritten(rendered)}
+        alternative: dict[str, JsonValue] = {"pattern": rewrite_pattern(rendered)}
     else:
         address, _, own_query = rendered.partition("?")
         alternative = {"address": address}
@@ -240,5 +240,5 @@ def _facts(expected: JsonObject, schema: JsonObject, sites: Sites) -> list[JsonO
 def _fact_place(key: str) -> JsonObject:
     """Where a fact stands: a JSON Path, a pattern of one, or the name of a field."""
     if key.startswith("$.^"):
-        return {"pattern": rewritten(key[2:])}
+        return {"pattern": rewrite_pattern(key[2:])}
     return {"json" if key.startswith("$") else "name": key}

@@ -7,7 +7,7 @@ Here the fields themselves are seen, so no site has to be patched: the form is f
 from __future__ import annotations
 
 from detectors.model.json_value import JsonObject, JsonValue, require_object
-from lab.benchmarks.patterns import is_pattern, rewritten
+from lab.benchmarks.patterns import is_pattern, rewrite_pattern
 from lab.benchmarks.verified_sites import Sites
 
 _DRAFT = "dummy_bin"
@@ -19,7 +19,7 @@ def is_draft(config: JsonObject) -> bool:
     return _DRAFT in str(require_object(config["expected"], "expected").get("url"))
 
 
-def drafted(config: JsonObject, sites: Sites) -> JsonObject:
+def draft_fields(config: JsonObject, sites: Sites) -> JsonObject:
     """The fields of the form hold what the draft was to say."""
     fields: dict[str, JsonValue] = {}
     expected = require_object(config["expected"], "expected")
@@ -27,7 +27,7 @@ def drafted(config: JsonObject, sites: Sites) -> JsonObject:
         if name in _ABOUT:
             continue
         if is_pattern(text):
-            fields[name] = {"regex": rewritten(text), "ignore_case": True}
+            fields[name] = {"regex": rewrite_pattern(text), "ignore_case": True}
         else:
             fields[name] = {"one_of": [text], "ignore_case": True}
     address = f"{sites.urls['shopping'].rstrip('/')}/contact"

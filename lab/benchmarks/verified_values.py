@@ -11,7 +11,7 @@ from detectors.model.json_value import (
     require_list,
     require_object,
 )
-from lab.benchmarks.patterns import is_pattern, rewritten
+from lab.benchmarks.patterns import is_pattern, rewrite_pattern
 from lab.benchmarks.verified_sites import Sites
 
 
@@ -21,7 +21,7 @@ def leaf(value: JsonValue, kind: str, sites: Sites) -> JsonObject | None:
         return None
     values = value if isinstance(value, list) else [value]
     alternatives = [sites.rendered(part) for part in values]
-    patterns = [rewritten(part) for part in alternatives if is_pattern(part)]
+    patterns = [rewrite_pattern(part) for part in alternatives if is_pattern(part)]
     converted: dict[str, JsonValue] = {
         kind: [part for part in alternatives if not is_pattern(part)]
     }

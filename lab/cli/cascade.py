@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import orjson
 
-from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Stored, guarded
+from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Stored, run_guarded
 from api.rescoring.stored import episodes
 from common.command_line import new_app, option
 from detectors.model.json_value import JsonObject, JsonValue, read_object, require_list
@@ -102,7 +102,7 @@ def calibrate(
     except ImportError as error:
         print(f"{error.name}: not installed; expected the extra [rm]", file=sys.stderr)
         return 2
-    return guarded(lambda: _calibrate(file, stored, risk, out))
+    return run_guarded(lambda: _calibrate(file, stored, risk, out))
 
 
 def _calibrate(file: Path, stored: Stored, risk: float, out: Path | None) -> int:

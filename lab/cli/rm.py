@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import orjson
 
-from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Stored, guarded
+from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Stored, run_guarded
 from api.replay.recordings import RecordingError
 from api.rescoring.stored import episodes
 from common.command_line import new_app, option
@@ -83,7 +83,7 @@ def prefer(
     if stored.stored or into is not None:
         if NOTHING not in (index, out):
             return _fail(f"--stored: wanted no file with it, got {index}")
-        return guarded(lambda: _prefer_stored(stored, into, weight))
+        return run_guarded(lambda: _prefer_stored(stored, into, weight))
     if NOTHING in (index, out):
         return _fail("nothing to read: wanted EPISODES and OUT, or --stored and --into")
     if out.parent.resolve() != index.parent.resolve():
@@ -331,13 +331,13 @@ def drift(
 ) -> int:
     """Compare the served model's answers with those of judge and people on audited items; 1 on an
     alarm."""
-    return guarded(lambda: _look_for_drift(models, stored, risk, roll_back=roll_back))
+    return run_guarded(lambda: _look_for_drift(models, stored, risk, roll_back=roll_back))
 
 
 def _look_for_drift(models: Path, stored: Stored, risk: float, *, roll_back: bool) -> int:
     from lab.training.gating import find_drift
     from lab.training.history import HistoryError, ModelHistory
-    from lab.training.stored import audited
+    from lab.training.stored import audited_pairs
 
     history = ModelHistory(models)
     served, chosen = history.served(), stored.selection(())
@@ -345,7 +345,7 @@ def _look_for_drift(models: Path, stored: Stored, risk: float, *, roll_back: boo
         raise CorpusUsageError("wanted --stored, and a model that `rm promote` made the served one")
     by = f"@{served.digest[:12]}"
     found = episodes(stored.database_url(), chosen)
-    drift = find_drift((one for kept in found for one in audited(kept.verdicts, by)), risk)
+    drift = find_drift((one for kept in found for one in audited_pairs(kept.verdicts, by)), risk)
     print(f"{served.model}: {drift.wrong} of {drift.answered} audited answers were wrong")
     print(f"surely at least {drift.low:.3f}, stated {risk:.3f}: {'ALARM' if drift.alarm else 'ok'}")
     if not drift.alarm:
@@ -384,7 +384,7 @@ def learn(
     passed; 1 if the gate refused."""
     if not _trains():
         return _fail(EXTRA)
-    made = guarded(lambda: _prefer_stored(stored, into, weight))
+    made = run_guarded(lambda: _prefer_stored(stored, into, weight))
     if made:
         return made
     files = (into / "preferences.jsonl",)

@@ -47,7 +47,7 @@ class CdpReading:
         fold.browser.settled = True
         mains = _introduce(fold, self._log)
         steps, unfinished = _Steps(tape, fold, mains), _Unfinished()
-        for message in cdp_log.mended(self._log):
+        for message in cdp_log.mend_log(self._log):
             with self._source.part(f"message {message.number}, {message.method}"):
                 steps.before_message(message)
                 unfinished.note_message(message)

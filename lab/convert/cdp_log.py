@@ -152,7 +152,7 @@ _STARTED = (
 )
 
 
-def mended(log: list[CdpMessage]) -> Iterator[CdpMessage]:
+def mend_log(log: list[CdpMessage]) -> Iterator[CdpMessage]:
     """The log as today's browsers would have written it, which the folds know."""
     has_lifecycle = any(message.method == "Page.lifecycleEvent" for message in log)
     fired = {} if has_lifecycle else _FIRED

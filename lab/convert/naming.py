@@ -207,7 +207,9 @@ def form_key(node: DomNode) -> str:
     return "" if form is None else form.get("id") or form.get("name")
 
 
-def filled(node: DomNode, value: str | list[str], checked: bool | None) -> dict[str, JsonValue]:
+def filled_data(
+    node: DomNode, value: str | list[str], checked: bool | None
+) -> dict[str, JsonValue]:
     """The data of a `field.filled` about ``node``, but for where it is; a secret's value is kept
     back."""
     data: dict[str, JsonValue] = {"element": element_of(node), "field": field_key(node)}

@@ -15,7 +15,7 @@ from detectors.model.json_value import (
     require_number,
 )
 from lab.convert.dom import DomNode
-from lab.convert.naming import clicked_of, element_of, filled, labels, type_of
+from lab.convert.naming import clicked_of, element_of, filled_data, labels, type_of
 from lab.convert.page_state import MAIN, PageFrames, Telling
 from lab.convert.rrweb_dom import Mirror, frame_of, is_hidden, set_attributes, texts
 from lab.convert.tape import Tape
@@ -237,7 +237,7 @@ class RrwebPage:
         is_choice = type_of(node) in ("checkbox", "radio")
         checked = bool(data.get("isChecked")) if is_choice else None
         text = read_text(data, "text")
-        value = filled(node, text, checked)
+        value = filled_data(node, text, checked)
         if "data-rr-is-password" in node.attrs or (text and not text.strip("*")):
             value |= {"value": None, "has_value": bool(text)}  # rrweb itself kept it back
         is_users = data.get("userTriggered")

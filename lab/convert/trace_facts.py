@@ -13,7 +13,7 @@ from lab.convert.naming import (
     clicked_of,
     element_of,
     field_key,
-    filled,
+    filled_data,
     is_field,
     is_secret,
     labels,
@@ -93,7 +93,7 @@ class SnapshotReader:
         own_names = {name for name in (node.get("name"), node.get("id")) if name}
         secret = is_secret(node) or not names.isdisjoint(own_names)
         key = _free_key(fields, field_key(node))
-        data = {**filled(node, value, checked), "field": key}
+        data = {**filled_data(node, value, checked), "field": key}
         if secret:
             data |= {"value": None, "has_value": bool(value)}
             data.pop("checked", None)

@@ -141,7 +141,7 @@ CURVES: Mapping[str, Callable[[ScorerSample], float]] = {
 }
 
 
-def measured(s: ScorerSample) -> dict[str, list[float | None]]:
+def measure_sample(s: ScorerSample) -> dict[str, list[float | None]]:
     """Each measure with its 95 % interval: [value, low, high]; None where there is none.
 
     Shares have the interval of `intervals.share_interval`. The others are resampled by groups

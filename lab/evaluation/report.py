@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from detectors.model.json_value import JsonValue
-from lab.evaluation.measures import ScorerSample, auc, measured, measured_in_part
+from lab.evaluation.measures import ScorerSample, auc, measure_sample, measured_in_part
 from lab.evaluation.records import Record
 from lab.evaluation.scorers import scorers
 
@@ -47,8 +47,8 @@ def _figures(name: str, scored: ScorerSample, records: Sequence[Record]) -> dict
     known = not np.isnan(auc(part)) if len(part.label) else False
     return {
         "trajectories": len(scored.label),
-        "all": measured(scored),
-        "terminated": {"trajectories": len(part.label), **measured(part)} if known else None,
+        "all": measure_sample(scored),
+        "terminated": {"trajectories": len(part.label), **measure_sample(part)} if known else None,
         "by_length": _parts(scored, spoken, _length),
         "by_family": _parts(scored, spoken, lambda record: record.family),
     }

@@ -82,7 +82,7 @@ def agree(words: Sequence[AnnotatorWord]) -> Agreed:
     )
 
 
-def reconciled(pairs: Sequence[Pair]) -> tuple[list[Pair], dict[str, float]]:
+def reconcile_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], dict[str, float]]:
     """What several annotators said of the same pair as one pair, weighed by how sure that is; ties
     are no preference.
 

@@ -20,8 +20,8 @@ from api.replay.recordings import read_recording
 from common.regular_file import read_regular
 from detectors.model.json_value import JsonObject, JsonValue, read_text, require_object
 from detectors.model.types import Event, Reward
-from lab.training.perturbing import INJECTED, perturbed
-from lab.training.preferences import PreferenceError, scored
+from lab.training.perturbing import INJECTED, perturb_log
+from lab.training.preferences import PreferenceError, score_log
 
 EACH = 6
 """Failures that a success is paired with, at most."""
@@ -101,7 +101,7 @@ def _score_entry(entry: JsonObject, events: list[Event]) -> IndexRow | None:
     """An entry of the index with what the rules decided; None for an episode without a step."""
     task, env = require_object(entry["task"], "task"), entry.get("success")
     try:
-        rewards = scored(task, events)
+        rewards = score_log(task, events)
     except PreferenceError:
         # a task that can't be said in rules: what the environment said can still be measured with
         rewards = []
@@ -159,7 +159,7 @@ def _copies(row: IndexRow, events: list[Event]) -> Iterator[PrefLine]:
         yield _outcome(f"{row.id}/injected", "perturbed", row.side(how=_INJECTION), success=False)
         return
     for how in _removals(row):
-        rewards = scored(row.task, list(perturbed(events, how)))
+        rewards = score_log(row.task, list(perturb_log(events, how)))
         if not rewards or rewards[-1].success is not False:
             continue  # what went was not needed, or nobody knows whether it was: no loser
         name = f"{row.id}/{how['how']}-{how['step']}"

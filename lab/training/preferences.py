@@ -23,7 +23,7 @@ from detectors.model.json_value import JsonObject, require_number, require_objec
 from detectors.model.memory import size_of
 from detectors.model.types import Event, Reward
 from detectors.task.ruleset import compile_task
-from lab.training.perturbing import perturbed
+from lab.training.perturbing import perturb_log
 
 Level = Literal["trajectory", "step"]
 SCHEMA = Path(__file__).with_name("pref-1.schema.json")
@@ -177,7 +177,7 @@ def rows_of(side: Side) -> list[Row]:
     """The side's rows of features: of its trajectory, or the one of its step. Raises
     `PreferenceError`."""
     try:
-        events = list(perturbed(_events(side.recording), side.perturbed))
+        events = list(perturb_log(_events(side.recording), side.perturbed))
         rows = extract(side.instruction, events, _rewards(side, events))
     except (RecordingError, OSError) as error:
         raise PreferenceError(f"{side.recording}: {error}") from None
@@ -198,10 +198,10 @@ def _events(recording: Path) -> tuple[Event, ...]:
 def _rewards(side: Side, events: list[Event]) -> list[Reward]:
     if side.rules is None or not events:
         return []
-    return scored(side.rules, events)
+    return score_log(side.rules, events)
 
 
-def scored(task: JsonObject, events: list[Event]) -> list[Reward]:
+def score_log(task: JsonObject, events: list[Event]) -> list[Reward]:
     """The rules' rewards of a log, one a step, the last one told last. Raises `PreferenceError` for
     a bad task."""
     try:

@@ -54,7 +54,7 @@ def read_words(url: str) -> Sequence[Any]:
     return asyncio.run(read())
 
 
-def audited(verdicts: Sequence[bytes], model: str) -> Iterator[tuple[float, float]]:
+def audited_pairs(verdicts: Sequence[bytes], model: str) -> Iterator[tuple[float, float]]:
     """Both scores of each item that was scored by the model whose signature ends with ``model`` and
     by a judge or a person."""
     by_item: dict[tuple[int, str], dict[str, float]] = {}

@@ -16,7 +16,7 @@ from api.stages.model.novelty import Known, sample_rows
 from api.stages.model.summing import summed
 from api.stages.model.trees import Trees
 from detectors.model.json_value import JsonValue
-from lab.training.annotators import reconciled
+from lab.training.annotators import reconcile_pairs
 from lab.training.boosting import BoostingSettings, boost
 from lab.training.matrices import FeatureTable, folds, groups_of, problem, table
 from lab.training.preferences import LabelledOutcome, Level, Pair, PreferenceSet
@@ -48,7 +48,7 @@ class Learner:
         self.settings = settings or BoostingSettings()
         self.table: FeatureTable = table(preferences)
         self.outcomes = preferences.outcomes
-        self.pairs, self.annotators = reconciled(preferences.pairs)
+        self.pairs, self.annotators = reconcile_pairs(preferences.pairs)
         self._folds = folds
         self._digest = preferences.digest
         self._files = [str(file) for file in preferences.files]

@@ -15,7 +15,7 @@ from agentd.core.settings import DaemonSettings, RecordSettings, arguments_of
 from agentd.core.source import Sink, SourceLostError
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
-from agentd.session.supervisor import FENCE_S, TABLE, UNREPORTED, Supervisor, unwatched
+from agentd.session.supervisor import FENCE_S, TABLE, UNREPORTED, Supervisor, unwatched_sources
 from detectors.model.kinds import KINDS, SOURCES, UNHEARD
 from tests.support.logs import clicked, ruleset, run
 
@@ -312,7 +312,7 @@ def test_every_source_of_a_kind_has_a_row_in_the_table() -> None:
 
 
 def test_every_source_that_is_not_given_is_a_gap_that_names_its_option() -> None:
-    reasons = unwatched(DaemonSettings(), {"hears": None})
+    reasons = unwatched_sources(DaemonSettings(), {"hears": None})
     assert set(reasons) == set(TABLE)
     options = {name.replace("_", "-") for name in arguments_of(RecordSettings)}
     for name, reason in reasons.items():

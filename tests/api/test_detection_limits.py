@@ -101,12 +101,12 @@ def replayed(id: str, log: list[Any]) -> list[bytes]:
 
 
 async def whole_log(service: Service, id: str) -> list[Any]:
-    from api.log.frames import decoded
+    from api.log.frames import decode_frame
 
     return [
         event
         async for frame in service.app.state.parts.segments.frames(id)
-        for event in decoded(frame)
+        for event in decode_frame(frame)
     ]
 
 

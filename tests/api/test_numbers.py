@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from api.cli.replay import describe
-from api.pages.render import number, signed
+from api.pages.render import format_change, number
 from api.rewards.event_text import line
 from api.rewards.explaining import of_events
 from api.rewards.rendering import number_in_words, total_in_words, value_in_words
@@ -50,7 +50,7 @@ def test_a_sum_of_thirds_is_written_as_it_is_meant() -> None:
     assert total is not None
     assert str(total) == "0.399999999999", "else there is nothing to round"
     assert (total_in_words(total), total_in_words(None, total)) == ("0.4", "not known (seen: 0.4)")
-    assert (number(total), signed(total), value_in_words(total)) == ("0.4", "+0.4", "0.4")
+    assert (number(total), format_change(total), value_in_words(total)) == ("0.4", "+0.4", "0.4")
     assert describe(first).splitlines()[0] == "step   0  +0.133"
     explained, _ = of_events(THIRDS, events, "ep_1")
     assert explained[0].became[0] == "paid +0.133333 in step 0 (events 3)"

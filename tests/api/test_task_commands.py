@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from api.cli.main import main
-from api.replay.task_tests import BadTestError, bundled, read_events, run_tests
+from api.replay.task_tests import BadTestError, bundle_recordings, read_events, run_tests
 from api.rewards.explaining import of_events
 from api.rewards.rendering import tiers_in_words
 from api.tasks.task_files import load_task_file, read_task_file
@@ -442,7 +442,7 @@ def test_a_bundle_carries_its_recordings(tmp_path: Path) -> None:
     (tmp_path / "odd.jsonl").write_bytes(b"\xff")
     for tests in ([{"oracle": 3}], [{"oracle": "odd.jsonl"}], None, 5):
         with pytest.raises(BadTestError):
-            bundled({"tests": tests}, tmp_path)
+            bundle_recordings({"tests": tests}, tmp_path)
 
 
 def test_a_step_that_nobody_has_decided_is_explained_as_a_replay_has_it(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from api.core import yaml_text
-from api.core.yaml_text import ApartReader, BadYamlError, read
+from api.core.yaml_text import ApartReader, BadYamlError, read_yaml
 from tests.api.service import ADMIN, TASK, Service
 
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -67,7 +67,7 @@ READ = {
 def test_what_is_beyond_the_bounds_is_refused_in_bounded_time(text: str, said: str) -> None:
     began = time.process_time()
     with pytest.raises(BadYamlError) as refused:
-        read(text)
+        read_yaml(text)
     assert said in str(refused.value)
     assert len(str(refused.value)) < 500
     assert time.process_time() - began < 2
@@ -75,13 +75,13 @@ def test_what_is_beyond_the_bounds_is_refused_in_bounded_time(text: str, said: s
 
 @pytest.mark.parametrize(("text", "value"), READ.values(), ids=READ)
 def test_what_is_within_them_is_read_as_json_would_have_it(text: str, value: Any) -> None:
-    assert value is None or read(text)[0] == value
-    assert read(text)[1][()] == 1
+    assert value is None or read_yaml(text)[0] == value
+    assert read_yaml(text)[1][()] == 1
 
 
 def test_lines_of_nested_lists_are_noted_once_each() -> None:
     """Not once for every way to write a composite, which are two to the depth."""
-    assert len(read("[" * 60 + "]" * 60)[1]) == 60
+    assert len(read_yaml("[" * 60 + "]" * 60)[1]) == 60
 
 
 def test_task_check_refuses_what_would_end_its_process(tmp_path: Any) -> None:

@@ -18,7 +18,7 @@ from detectors.task.task_json import task_from_json
 from examples.learning.tasks import KINDS, PLACES
 from examples.learning.tasks import task as learning_task
 from lab.benchmarks import infinity
-from lab.benchmarks.json_patch import patched
+from lab.benchmarks.json_patch import apply_patch
 from lab.benchmarks.miniwob import task_of
 from tests.importing.heard import Browser
 from tests.importing.osworld_tasks import RIGHT_AND_WRONG, imported
@@ -106,7 +106,7 @@ def webarena_infinity() -> Iterator[Solved]:
         rules, url = compile_task(task_from_json(one.spec)), f"{ORIGIN}/api/state"
         browser = Browser(rules)
         seed = trees[app].seed
-        states = [orjson.dumps(state) for state in (seed, patched(seed, about.patch))]
+        states = [orjson.dumps(state) for state in (seed, apply_patch(seed, about.patch))]
         first, last = (browser.told("PUT", url, state, 200) for state in states)
         yield Solved(one.name, rules, log(*episode([went("/"), *first], last)))
 

@@ -7,7 +7,7 @@ import pytest
 
 from api.attack.adversaries import CLASSES
 from api.attack.attack import OTHER, AttackResult, NoOracleError, attack, make_oracle
-from api.attack.logs import as_lines, renumbered
+from api.attack.logs import as_lines, renumber_events
 from api.attack.report import by_kind, fallen, finding
 from api.replay.recording_check import findings
 from detectors.model.codec import GENESIS, decode_segment, encode_segment
@@ -81,7 +81,7 @@ def test_each_adversary_is_a_log_as_a_daemon_writes_it(rules: Ruleset) -> None:
     """Numbers, clock, kinds, fields and steps are sound; it can be packed into a segment."""
     assert [*findings(SOLVED)] == []
     for result in attacked(rules):
-        events = renumbered(result.adversary.events)
+        events = renumber_events(result.adversary.events)
         where = f"{result.kind} {result.adversary.variant}"
         assert [*findings(events)] == [], where
         assert decode_segment(encode_segment(events, GENESIS)).count == len(events), where

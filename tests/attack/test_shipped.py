@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.attack.logs import changed
+from api.attack.logs import change_event
 from api.attack.scores import score_log
 from api.replay.task_tests import read_events
 from api.tasks.task_files import load_task_file
@@ -55,7 +55,7 @@ def test_a_download_that_the_browser_names_anew_is_still_the_shop_s() -> None:
     rules = compile_task(load_task_file(path))
     name = "invoice-1001 (1).csv"
     events = [
-        changed(event, name=name, path=name)
+        change_event(event, name=name, path=name)
         if event.kind == "file.created" and event.data["name"] == "invoice-1001.csv"
         else event
         for event in read_events(SHOP)

@@ -14,7 +14,7 @@ from api.core.settings import Settings
 from api.db.database import Database
 from api.db.migrate import upgrade
 from api.episodes.shared_transaction import SharedTransaction
-from api.verdicts.opinions import STAGE, Asking, Opinions, answered
+from api.verdicts.opinions import STAGE, Asking, Opinions, keep_answer
 from api.verdicts.tables import budgets, opinions
 from detectors.task.language import Budget
 from tests.api.service import Store, eventually, until
@@ -39,7 +39,7 @@ class Books(NamedTuple):
         self, asking: Asking, body: Any, calls: int, cost: float, runner: str = "one"
     ) -> None:
         """An answer, or the end of patience."""
-        await self.together.do(lambda conn: answered(conn, asking, runner, body, calls, cost))
+        await self.together.do(lambda conn: keep_answer(conn, asking, runner, body, calls, cost))
 
     async def spent(self) -> dict[str, tuple[int, float, float]]:
         """Calls, cost and held of each episode's budget, but of those that have nothing."""

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agentd.core.errors import UsageError
-from agentd.core.extras import display_for, need
+from agentd.core.extras import display_for, require_extra
 from agentd.core.settings import DaemonSettings, RecordSettings, parse_settings
-from agentd.session.supervisor import unwatched
+from agentd.session.supervisor import unwatched_sources
 from tests.desktop_machine.conftest import ROOT
 
 WRONG: dict[str, tuple[tuple[str, str], str]] = {
@@ -44,11 +44,11 @@ def test_what_is_given_is_read() -> None:
 
 
 def test_a_missing_extra_is_named_with_its_option() -> None:
-    need("--screen", "desktop", "json")
+    require_extra("--screen", "desktop", "json")
     with pytest.raises(
         UsageError, match=r"^--screen: No module named 'no_such'; wanted: .*milestoned\[desktop\]"
     ):
-        need("--screen", "desktop", "json", "no_such")
+        require_extra("--screen", "desktop", "json", "no_such")
 
 
 def test_a_missing_display_is_named_with_its_option() -> None:
@@ -83,5 +83,5 @@ def test_the_daemon_says_so_and_ends(tmp_path: Path, options: tuple[str, str]) -
 def test_a_rule_that_hears_what_nobody_watches_is_told() -> None:
     """Its steps are unobserved, not 0."""
     plan = {"hears": ["clipboard.changed", "process.started"]}
-    blind = unwatched(DaemonSettings(processes="all"), plan)
+    blind = unwatched_sources(DaemonSettings(processes="all"), plan)
     assert blind == {"clipboard": "not watched: the daemon was given no --clipboard"}

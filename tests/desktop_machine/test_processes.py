@@ -19,7 +19,7 @@ from agentd.core.source import SourceLostError
 from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
 from agentd.sources.processes.connector import Connector, ProcessMessage
-from agentd.sources.processes.fold import ProcessFold, bounded, is_helper
+from agentd.sources.processes.fold import ProcessFold, bound_arguments, is_helper
 from agentd.sources.processes.look import ProcessFacts, look
 from agentd.sources.processes.source import ProcessesSource, _is_another, _ProcessWatch
 from tests.desktop_machine.conftest import Shell
@@ -399,8 +399,8 @@ def test_what_the_kernel_told_and_nobody_read_is_a_loss() -> None:
 
 def test_long_command_lines_are_cut() -> None:
     """Many arguments, a long one, many long ones; a short line is whole."""
-    assert bounded(["a", "b"]) == (["a", "b"], False)
-    assert bounded(["x" * 600]) == (["x" * 500], True)
-    assert bounded(["x"] * 100) == (["x"] * 64, True)
-    kept, cut = bounded(["x" * 500] * 9)
+    assert bound_arguments(["a", "b"]) == (["a", "b"], False)
+    assert bound_arguments(["x" * 600]) == (["x" * 500], True)
+    assert bound_arguments(["x"] * 100) == (["x"] * 64, True)
+    kept, cut = bound_arguments(["x" * 500] * 9)
     assert (sum(map(len, kept)), cut) == (4000, True)

@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw
 from playwright.async_api import Dialog, async_playwright
 
 from agentd.core.source import SourceLostError
-from agentd.readers.picture_measures import cells, changed, encode, phash
+from agentd.readers.picture_measures import cells, changed_share, encode, phash
 from agentd.sources.screen import ScreenSource
 from agentd.sources.screen.cdp import CdpCamera
 from agentd.sources.screen.store import ShotStore
@@ -291,7 +291,7 @@ SHARES: dict[str, tuple[Image.Image, float, float]] = {
 def test_how_much_changed(what: str) -> None:
     """From a white screen to this."""
     now, least, most = SHARES[what]
-    assert least <= changed(cells(picture()), cells(now)) <= most
+    assert least <= changed_share(cells(picture()), cells(now)) <= most
 
 
 def test_alike_pictures_have_alike_hashes() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from detectors.engine.attribution import attributed, causes_of
+from detectors.engine.attribution import attribute_rewards, causes_of
 from detectors.model.rewards import reward_to_json
 from detectors.task.task_json import TaskError, task_from_json, task_to_json
 from tests.support.logs import (
@@ -387,7 +387,7 @@ def test_credit_to_the_cause_names_the_step_where_the_chain_is_known() -> None:
         rewards = run(rules, *said)
         assert worth(rewards) == [0.0, 0.1, 0.3]
         told = [reward_to_json(one) for one in rewards]
-        assert list(attributed(told, causes_of(rules.task)).values()) == wanted
+        assert list(attribute_rewards(told, causes_of(rules.task)).values()) == wanted
     blind = run(
         ruleset({**file, "credit_to": "cause"}),
         *episode(
@@ -399,7 +399,7 @@ def test_credit_to_the_cause_names_the_step_where_the_chain_is_known() -> None:
             [created("a.csv")],
         ),
     )
-    assert attributed([reward_to_json(one) for one in blind], causes_of(rules.task)) == {
+    assert attribute_rewards([reward_to_json(one) for one in blind], causes_of(rules.task)) == {
         0: None,
         1: 0.3,
     }

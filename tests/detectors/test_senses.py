@@ -19,7 +19,7 @@ from detectors.sdk.world import (
     documents_left,
     fields_left,
     form_of,
-    invalidated,
+    invalidated_keys,
 )
 from tests.detectors.tables_probes import PROBES, probed
 from tests.detectors.tables_senses import copied, process, state, typed, window
@@ -172,7 +172,7 @@ def test_every_kind_that_replaces_a_fact_is_heard_for_it() -> None:
     replaces = {
         kind
         for kind, about in KINDS.items()
-        if invalidated(Event("E", 1, about.source, kind, 0, {}), World())
+        if invalidated_keys(Event("E", 1, about.source, kind, 0, {}), World())
     }
     assert replaces == STATEFUL
 
@@ -183,7 +183,9 @@ def test_a_kind_replaces_keys_of_the_forms_that_are_said_of_it(kind: str) -> Non
     world = World(frames={"f": {"tab": "t", "url": "", "fields": {"name": {}}}})
     event = Event("E", 1, KINDS[kind].source, kind, 0, {"frame": "f", "tab": "t"})
     keys = [
-        key for find in (invalidated, fields_left, documents_left) for key in find(event, world)
+        key
+        for find in (invalidated_keys, fields_left, documents_left)
+        for key in find(event, world)
     ]
     assert {form_of(key) for key in keys} == REPLACES[kind]
 

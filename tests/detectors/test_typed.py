@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detectors.matchers import TextMatch, ValueMatch, normal
-from detectors.matchers.structures import assigned
+from detectors.matchers.structures import is_assignable
 from detectors.matchers.typed import TYPES
 from detectors.model.errors import SpecError
 
@@ -230,7 +230,7 @@ def test_a_list_is_a_multiset(wanted: list[str], found: list[str]) -> None:
 def test_items_that_match_several_find_their_own() -> None:
     """What fits only one place gets it."""
     wide, narrow = parse({"one_of": ["a", "b"]}), parse("a")
-    assert assigned([wide, narrow], ["a", "b"], lambda w, f: w.matches(f))
+    assert is_assignable([wide, narrow], ["a", "b"], lambda w, f: w.matches(f))
     assert parse({"list": [{"one_of": ["a", "b"]}, "a"]}).matches("a, b")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from agentd.sources.files.facts import FileFacts, FileGlance
 from agentd.sources.files.fold import FileObservation, Look, Raw, RootFold
-from agentd.sources.files.names import scaffold, spoken
+from agentd.sources.files.names import printable_path, scaffold
 from agentd.sources.files.tree import PathTree
 
 
@@ -463,4 +463,4 @@ def test_a_name_of_its_own(name: str) -> None:
     ("name", "told"), [("caf\udce9", "caf\\xe9"), ("café", "café"), ("a b", "a b")]
 )
 def test_odd_bytes_are_spelt(name: str, told: str) -> None:
-    assert spoken(name) == told
+    assert printable_path(name) == told

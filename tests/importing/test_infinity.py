@@ -14,7 +14,7 @@ from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
 from lab.benchmarks import infinity
 from lab.benchmarks.base import Imported
-from lab.benchmarks.json_patch import PatchError, patched
+from lab.benchmarks.json_patch import PatchError, apply_patch
 from tests.importing.heard import Browser
 from tests.importing.state_site import StateSite, state_site
 from tests.support.cases import CASES
@@ -89,7 +89,7 @@ def test_the_solved_state_pays_fully_and_the_start_nothing(
     tmp_path: Path, patch: list[dict[str, Any]]
 ) -> None:
     rules = rules_of(given(tmp_path, patch))
-    solved = patched(SEED, patch)
+    solved = apply_patch(SEED, patch)
     engine = sent(rules, solved)
     assert (engine.total, engine.success) == (rules.attainable, True) == (1.0, True)
     assert (sent(rules, SEED).total, sent(rules).total) == (0.0, 0.0)
@@ -110,7 +110,7 @@ def test_ids_times_and_counters_are_not_asked_for(tmp_path: Path) -> None:
         {"op": "replace", "path": "/_nextId", "value": 4},
     ]
     rules = rules_of(given(tmp_path, patch))
-    state = patched(SEED, patch)
+    state = apply_patch(SEED, patch)
     state["keys"] = [{"id": "k9", "label": "New", "at": "2027-03-03T11:11:11Z"}, *SEED["keys"]]
     state["_nextId"] = 10
     assert sent(rules, state).total == rules.attainable
@@ -121,7 +121,7 @@ def test_ids_times_and_counters_are_not_asked_for(tmp_path: Path) -> None:
 def test_parts_pay_in_parts_and_what_is_undone_is_no_goal(tmp_path: Path) -> None:
     patch = [*PATCHES["a value"], *PATCHES["a tag comes, another goes"]]
     rules = rules_of(given(tmp_path, patch))
-    half, whole = patched(SEED, patch[:1]), patched(SEED, patch)
+    half, whole = apply_patch(SEED, patch[:1]), apply_patch(SEED, patch)
     assert sent(rules, half).total == 0.25
     assert sent(rules, half, whole).total == 1.0
     for last in (SEED, half):
@@ -132,14 +132,14 @@ def test_parts_pay_in_parts_and_what_is_undone_is_no_goal(tmp_path: Path) -> Non
 @pytest.mark.parametrize("status", [None, 302, 400, 404, 500])
 def test_6_sent_is_not_accepted(tmp_path: Path, status: int | None) -> None:
     rules = rules_of(given(tmp_path, PATCHES["a value"]))
-    assert sent(rules, patched(SEED, PATCHES["a value"]), status=status).total == 0.0
+    assert sent(rules, apply_patch(SEED, PATCHES["a value"]), status=status).total == 0.0
 
 
 def test_what_is_true_at_the_start_pays_nothing(tmp_path: Path) -> None:
     """2: also where the benchmark's own patch does something that its verifier does not need."""
     patch = PATCHES["a value"]
     rules = rules_of(given(tmp_path, patch, expect_seed=True))
-    assert (rules.attainable, sent(rules, patched(SEED, patch)).total) == (0.0, 0.0)
+    assert (rules.attainable, sent(rules, apply_patch(SEED, patch)).total) == (0.0, 0.0)
 
 
 def test_3_a_claim_alone_pays_nothing(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_10_other_places_say_nothing(tmp_path: Path) -> None:
     """The right body at another address, host or by another method; cut, or made up by the browser
     itself."""
     rules = rules_of(given(tmp_path, PATCHES["a value"]))
-    body = orjson.dumps(patched(SEED, PATCHES["a value"]))
+    body = orjson.dumps(apply_patch(SEED, PATCHES["a value"]))
     browser = Browser(rules)
     for method, url in (
         ("POST", "http://shop.test/api/state"),
@@ -177,7 +177,7 @@ def test_10_other_places_say_nothing(tmp_path: Path) -> None:
 def test_patches_that_can_t_be_done_are_named(tmp_path: Path) -> None:
     for kind, path in (("remove", "/no"), ("add", "/keys/9"), ("otherwise", "/preferences")):
         with pytest.raises(PatchError, match=kind):
-            patched(SEED, [{"op": kind, "path": path, "value": 1}])
+            apply_patch(SEED, [{"op": kind, "path": path, "value": 1}])
 
 
 def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
@@ -196,7 +196,7 @@ def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
         browser = Browser(rules)
         first = browser.asks("PUT", url, orjson.dumps(seed))
         solved = scored(
-            rules, first, browser.asks("PUT", url, orjson.dumps(patched(seed, about.patch)))
+            rules, first, browser.asks("PUT", url, orjson.dumps(apply_patch(seed, about.patch)))
         )
         again = scored(rules, first, browser.asks("PUT", url, orjson.dumps(seed)))
         full = 0.0 if about.expect_seed else 1.0

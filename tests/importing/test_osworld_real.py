@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from agentd.core.source import Source, StepSource
-from agentd.readers.asking import read
+from agentd.readers.asking import read_in_child
 from agentd.sources.files import FilesSource
 from agentd.sources.probes import ProbesSource
 from agentd.sources.reader import source as reader
@@ -297,7 +297,7 @@ def _picture(path: Path) -> None:
 
 def _facts(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
-        return asyncio.run(read(file.fileno(), "image", PATIENCE_S))
+        return asyncio.run(read_in_child(file.fileno(), "image", PATIENCE_S))
 
 
 def _gimp(home: Path, source: Path, dest: Path, what: str) -> None:

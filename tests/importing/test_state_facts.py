@@ -22,7 +22,7 @@ from detectors.task.task_json import task_from_json
 from lab.benchmarks import infinity
 from lab.benchmarks.base import Imported
 from lab.benchmarks.dates import day_of, is_minute_named, is_named
-from lab.benchmarks.json_patch import patched
+from lab.benchmarks.json_patch import apply_patch
 from lab.benchmarks.state_values import is_masked
 from tests.importing.heard import Browser
 from tests.support.logs import episode, log
@@ -256,10 +256,10 @@ def test_what_is_asked_of_a_state(name: str, tmp_path: Path) -> None:
     start do not."""
     case = CASES[name]
     one = imported(tmp_path, case.instruction, case.patch)
-    solved = patched(SEED, case.patch)
+    solved = apply_patch(SEED, case.patch)
 
     def replaced(values: dict[str, Any]) -> Any:
-        return patched(
+        return apply_patch(
             solved,
             [{"op": "replace", "path": path, "value": value} for path, value in values.items()],
         )
@@ -318,12 +318,12 @@ def test_what_two_runs_have_otherwise_is_not_asked(tmp_path: Path) -> None:
         imported(tmp_path, "Create Search.", first),
         imported(tmp_path, "Create Search.", first, runs=[second]),
     )
-    assert (paid(alone, patched(SEED, second)), paid(compared, patched(SEED, second))) == (
+    assert (paid(alone, apply_patch(SEED, second)), paid(compared, apply_patch(SEED, second))) == (
         False,
         True,
     )
     assert not paid(
-        compared, patched(SEED, [new("/tickets/2", ticket(title="Find", colour="teal"))])
+        compared, apply_patch(SEED, [new("/tickets/2", ticket(title="Find", colour="teal"))])
     )
     assert "the application draws it: $.tickets[new].colour 'teal'" in compared.remarks[1]
 

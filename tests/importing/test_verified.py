@@ -15,7 +15,7 @@ from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
 from lab.benchmarks import verified
 from lab.benchmarks.base import BadSourceError
-from lab.benchmarks.patterns import rewritten
+from lab.benchmarks.patterns import rewrite_pattern
 from tests.convert.hand_made import A_HAR, write
 from tests.convert.making import converted, of
 from tests.support.logs import Said, answered, episode, finished, log
@@ -181,4 +181,4 @@ def test_a_conversion_takes_the_answer_and_tells_named_cookies(tmp_path: Path) -
 )
 def test_patterns_that_look_around(pattern: str, expected: Any) -> None:
     """RE2 has no look-around: the forms that their tasks use are said without."""
-    assert rewritten(pattern) == expected
+    assert rewrite_pattern(pattern) == expected

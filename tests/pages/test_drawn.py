@@ -11,7 +11,7 @@ import pytest
 from api.labelling.agreement import alpha
 from api.labelling.queue import QueueItem, open_to, queue
 from api.pages.graph import graph
-from api.pages.plot import line, stacked, together
+from api.pages.plot import line, stacked_bar, together
 from api.pages.task import hits_of
 from tests.support.logs import ruleset
 
@@ -54,7 +54,7 @@ def test_the_axis_reaches_to_the_top_at_least() -> None:
 
 
 def test_components_stack_and_a_loss_hangs() -> None:
-    drawn = stacked(
+    drawn = stacked_bar(
         ["1", "2"], [{"nav": 0.2, "ui": 0.2, "penalty": -0.1, "tool": 0.0}, {"nav": 0.1}]
     )
     assert drawn is not None
@@ -63,14 +63,14 @@ def test_components_stack_and_a_loss_hangs() -> None:
         ("nav", [0.2, 0.1]), ("penalty", [-0.1, 0.0]), ("ui", [0.2, 0.0])
     ]  # fmt: skip
     assert drawn.descriptions()[0] == "1: nav 0.2, penalty −0.1, ui 0.2"
-    assert stacked(["1"], [{"nav": 0.0}]) is None
+    assert stacked_bar(["1"], [{"nav": 0.0}]) is None
 
 
 def test_what_a_version_was_paid_is_not_known_where_no_episode_has_a_total() -> None:
-    drawn = stacked(["1", "2"], [{"nav": 0.2}, None])
+    drawn = stacked_bar(["1", "2"], [{"nav": 0.2}, None])
     assert drawn is not None
     assert drawn.descriptions() == ["1: nav 0.2", "2: nav not known"]
-    assert stacked(["1"], [None]) is None
+    assert stacked_bar(["1"], [None]) is None
 
 
 def test_two_runs_begin_together_and_end_where_they_end() -> None:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from agentd.readers.asking import read
+from agentd.readers.asking import read_in_child
 from agentd.readers.formats import format_of
 from agentd.readers.mime import HEAD, mime_of
 
@@ -22,7 +22,7 @@ async def told(
     fd = os.open(path, os.O_RDONLY)
     try:
         found = format_ or format_of(mime_of(os.pread(fd, HEAD, 0), path.name), path.name)
-        return {"format": found, **await read(fd, found, budget_s, **asked)}
+        return {"format": found, **await read_in_child(fd, found, budget_s, **asked)}
     finally:
         os.close(fd)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from agentd.readers import bounds
-from agentd.readers.bounds import MAX_BYTES, MAX_ITEMS, fitted
+from agentd.readers.bounds import MAX_BYTES, MAX_ITEMS, fit_facts
 from detectors.sdk.file_reads import ENDS
 from tests.readers.making import make, sqlite
 from tests.readers.reading import facts, told
@@ -112,9 +112,9 @@ async def test_a_reader_that_is_late_is_ended(tmp_path: Path) -> None:
     """A pipe that nobody writes to would be waited for without end; it says nothing of the file."""
     reading, writing = os.pipe()
     try:
-        from agentd.readers.asking import read
+        from agentd.readers.asking import read_in_child
 
-        answer = await read(reading, "text", 1.0)
+        answer = await read_in_child(reading, "text", 1.0)
     finally:
         os.close(reading)
         os.close(writing)
@@ -203,7 +203,7 @@ def test_facts_always_fit() -> None:
         {"a": [["x" * 1000] * 1000] * 1000},
         {"a": {str(n): n for n in range(100_000)}},
     ):
-        clipped, cut = fitted(value)
+        clipped, cut = fit_facts(value)
         assert cut
         assert len(orjson.dumps(clipped)) <= MAX_BYTES
 
@@ -213,7 +213,7 @@ def test_rules_know_where_texts_are_cut(monkeypatch: pytest.MonkeyPatch) -> None
     lengths = set()
     for room in (27, 40, 50, 100, 200, 300, 600, 1_500, 3_000, 7_000, 9_000, 20_000, 40_000):
         monkeypatch.setattr(bounds, "MAX_BYTES", room)
-        lengths.add(len(fitted({"text": "x" * 50_000})[0]["text"]))
+        lengths.add(len(fit_facts({"text": "x" * 50_000})[0]["text"]))
     assert lengths == ENDS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from common.frames import NUMBER, Packer, dictionary, prepared
+from common.frames import NUMBER, Packer, dictionary, prepare_dictionary
 
 OTHER = 40999
 
@@ -13,7 +13,7 @@ OTHER = 40999
 def _other() -> Packer:
     content = bytearray(dictionary(NUMBER).as_bytes())
     content[4:8] = OTHER.to_bytes(4, "little")
-    return Packer(prepared(bytes(content)))
+    return Packer(prepare_dictionary(bytes(content)))
 
 
 def other_build(text: bytes) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from milestoned_client.adapters.carried import label_of, last_text, named, plain
+from milestoned_client.adapters.carried import label_of, last_text, parse_label, plain
 from milestoned_client.adapters.settings import AdapterSettings, settings
 
 
@@ -138,7 +138,7 @@ def test_what_is_carried_is_cut_to_the_reference(carried: tuple[Any, ...], wante
     ],
 )
 def test_what_a_label_names(label: Any, wanted: Any) -> None:
-    assert named(label) == wanted
+    assert parse_label(label) == wanted
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_label_that_names_nothing_is_refused(label: Any) -> None:
     with pytest.raises(
         ValueError, match="wanted a task id, or an object with task_id or episode_id"
     ):
-        named(label)
+        parse_label(label)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from api.stages.model.calibration import sigmoid
-from lab.training.annotators import AnnotatorWord, agree, reconciled
+from lab.training.annotators import AnnotatorWord, agree, reconcile_pairs
 from lab.training.preferences import Pair, Side
 
 RELIABLE = {"ada": 0.97, "bob": 0.9, "cy": 0.75, "guess": 0.5, "contrary": 0.1}
@@ -81,7 +81,7 @@ def test_words_on_one_pair_become_one_pair() -> None:
         pair("b", "a", "w"),
         pair("a", "c", None),
     ]
-    kept, reliability = reconciled([*said, pair("a", "b", "x", tie=True)])
+    kept, reliability = reconcile_pairs([*said, pair("a", "b", "x", tie=True)])
     disputed = next(one for one in kept if one.rejected.recording == Path("b"))
     assert len(kept) == 2
     assert disputed.chosen.recording == Path("a")

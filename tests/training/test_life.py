@@ -24,7 +24,7 @@ from lab.training.gating import compare, find_drift, held_of, is_held
 from lab.training.history import FILE, HistoryError, ModelHistory
 from lab.training.keeping import keep_model, must_have_passed
 from lab.training.preferences import read_preferences
-from lab.training.stored import audited
+from lab.training.stored import audited_pairs
 from lab.training.training import Learner
 from tests.training.conftest import Made
 from tests.training.synthetic import episode, fill, instruction, submit
@@ -174,7 +174,7 @@ def test_only_items_that_both_scored_are_compared() -> None:
     """The model of another digest, and an abstention, say nothing of this one."""
     said = [verdict("model", 0.9), verdict("judge", 0.0), verdict("model", 0.8, "x", "m@old")]
     said += [verdict("judge", 1.0, "x"), verdict("model", None, "y"), verdict("person", 1.0, "y")]
-    assert list(audited(said, "@abc")) == [(0.9, 0.0)]
+    assert list(audited_pairs(said, "@abc")) == [(0.9, 0.0)]
 
 
 KILLED = """
@@ -237,7 +237,7 @@ def test_a_week(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert served is not None
     said = [verdict("model", 0.9, f"{n}", f"served@{served.digest[:12]}") for n in range(30)]
     said += [verdict("judge", float(n % 2), f"{n}") for n in range(30)]
-    drift = find_drift(audited(said, f"@{served.digest[:12]}"), 0.05)
+    drift = find_drift(audited_pairs(said, f"@{served.digest[:12]}"), 0.05)
     assert drift.alarm
     history.note("drifted", served.model, served.digest, drift.facts())
     assert main(["rm", "rollback", *options, "--why", "drift"]) == 0

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lab.training.pairing import preferences_of
-from lab.training.perturbing import INJECTED, perturbed
-from lab.training.preferences import PreferenceError, read_preferences, rows_of, scored
+from lab.training.perturbing import INJECTED, perturb_log
+from lab.training.preferences import PreferenceError, read_preferences, rows_of, score_log
 from tests.support.logs import Said
 from tests.training.conftest import Made
 from tests.training.synthetic import episode, fill, stray, submit, task, write
@@ -142,7 +142,7 @@ def test_a_step_whose_reward_is_null_is_neither_better_nor_worse(tmp_path: Path)
     lines = []
     for name, steps in parts.items():
         events = episode("amber", *steps, name=name)
-        rewards = scored(spec, events)
+        rewards = score_log(spec, events)
         assert (rewards[0].mask, rewards[-1].success) == (name == "blind", True)
         write(tmp_path / f"{name}.mrec", events)
         lines.append(json.dumps({"id": name, "file": f"{name}.mrec", "group": "g", "task": spec}))
@@ -184,7 +184,7 @@ def test_a_copy_of_which_nobody_knows_whether_it_succeeded_is_no_loser(tmp_path:
     whole = list(episode("amber", fill("amber"), submit(), [*stray(), *blind], name="won"))
     for line in copies:
         how = (line.get("rejected") or line["trajectory"]).get("perturbed")
-        assert scored(spec, list(perturbed(whole, how)))[-1].success is False, how
+        assert score_log(spec, list(perturb_log(whole, how)))[-1].success is False, how
 
 
 @pytest.mark.parametrize(
@@ -200,13 +200,13 @@ def test_a_copy_of_which_nobody_knows_whether_it_succeeded_is_no_loser(tmp_path:
 )
 def test_spoilt_copies(how: dict[str, Any] | None, success: bool, steps: int) -> None:
     """They are whole logs, numbered without gaps, which the rules score as any other."""
-    events = list(perturbed(episode("amber", fill("amber"), stray(), submit()), how))
+    events = list(perturb_log(episode("amber", fill("amber"), stray(), submit()), how))
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert [event.data["step"] for event in events if event.kind == "step.began"] == list(
         range(steps)
     )
     assert events[-1].kind == "episode.closed"
-    assert scored(task("amber", "g"), events)[-1].success is success
+    assert score_log(task("amber", "g"), events)[-1].success is success
     assert sum(event.data.get("text") == INJECTED for event in events) == (
         3 if how and how["how"] == "injected" else 0
     )

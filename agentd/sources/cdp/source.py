@@ -15,7 +15,7 @@ from agentd.core.source import Sink, SourceLostError
 from agentd.sources.cdp.attach.attach import SessionSetup
 from agentd.sources.cdp.attach.script import PageScript, bundle
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.folds.page_trees import FrameAddress, PageTrees, unread
+from agentd.sources.cdp.folds.page_trees import FrameAddress, PageTrees, unread_document
 from agentd.sources.cdp.network import first_calls, outliving, script_requests
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
@@ -340,7 +340,7 @@ class _AttachmentRun:
             root = FrameAddress(state.tab, state.root, state.is_page)
             blocked = _why_blocked(state)
             if blocked is not None:
-                self._tell_tree(unread(root, blocked))
+                self._tell_tree(unread_document(root, blocked))
                 continue
             for context, frame in list(state.contexts.items())[: MAX_TREES - len(asked)]:
                 where = FrameAddress(state.tab, frame, state.is_page and frame == state.root)
@@ -362,9 +362,9 @@ class _AttachmentRun:
     def _tree_of(self, reply: Reply, where: FrameAddress) -> VisualTreeRecorded:
         if not reply.done() or reply.cancelled():
             reply.cancel()
-            return unread(where, "the page did not answer in time")
+            return unread_document(where, "the page did not answer in time")
         if reply.exception() is not None:
-            return unread(where, "the document is gone")
+            return unread_document(where, "the document is gone")
         return self._trees.record(where, reply.result().get("result", {}).get("value"))
 
     def _tell_tree(self, data: VisualTreeRecorded) -> None:

@@ -17,7 +17,7 @@ from agentd.sources.files.fold import Do, Look, Op, Raw, RootFold
 from agentd.sources.files.look import UnsettledError, look
 from agentd.sources.files.looks import Looks
 from agentd.sources.files.mounts import Mount, MountEvents, below, read_mounts
-from agentd.sources.files.names import spoken
+from agentd.sources.files.names import printable_path
 from agentd.sources.files.notify import Note, Watcher
 from agentd.sources.files.pairs import Pairs
 from agentd.sources.files.rounds import Rounds
@@ -102,8 +102,8 @@ class RootAttachment:
             found, closed = await self._loop.run_in_executor(self._threads, _baseline, root)
             for entry, facts in found:
                 self._present(label, entry, facts)
-            there = {spoken(entry.path) for entry, _ in found}
-            self._gone(label, there, {spoken(path) for path in closed})
+            there = {printable_path(entry.path) for entry, _ in found}
+            self._gone(label, there, {printable_path(path) for path in closed})
         self._begun = True
         self._troubles.note_start()
         self._drain()
@@ -116,7 +116,7 @@ class RootAttachment:
         if entry.what == "folder":
             fold.present_folder(entry.path)
         elif facts is not None:
-            told = self._told(label, spoken(entry.path))
+            told = self._told(label, printable_path(entry.path))
             self._do(label, fold.present(entry.path, facts, told))
 
     def end(self) -> None:
@@ -345,7 +345,7 @@ class RootAttachment:
                 continue
             data = {"root": root, **do.data}
             for name in data.keys() & {"path", "name", "from", "link"}:
-                data[name] = spoken(str(data[name]))
+                data[name] = printable_path(str(data[name]))
             self._sink(do.kind, data)
 
     def _finish_look(self, root: str, path: str, ticket: int, facts: FileFacts | None) -> None:

@@ -56,7 +56,7 @@ def _is_marked(name: str, whole: str | None, end: str | None) -> bool:
     return len(name) - len(end) <= _LEFT_OUT
 
 
-def spoken(path: str) -> str:
+def printable_path(path: str) -> str:
     """Return ``path`` as events have it: odd bytes as ``\\xe9``, so that two odd names differ."""
     try:
         path.encode()

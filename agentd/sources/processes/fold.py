@@ -165,7 +165,7 @@ class ProcessFold:
             data["name"] = facts.name
         if facts.arguments is not None:
             masked = self._mask([argument[:_MASKED_FROM] for argument in facts.arguments])
-            data["arguments"], cut = bounded(masked)
+            data["arguments"], cut = bound_arguments(masked)
             if cut:
                 data["cut"] = True
         if facts.program:
@@ -215,7 +215,7 @@ def _is_called_helper(facts: ProcessFacts) -> bool:
     return facts.name.startswith(_HELPER_NAMES) or "crashpad" in facts.name
 
 
-def bounded(arguments: Sequence[str]) -> tuple[list[str], bool]:
+def bound_arguments(arguments: Sequence[str]) -> tuple[list[str], bool]:
     """Return as much of the arguments as is reported, and whether that is less than all."""
     kept: list[str] = []
     left = MAX_LINE_LENGTH

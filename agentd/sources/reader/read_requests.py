@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from agentd.sources.files.facts import FileGlance
-from agentd.sources.files.names import spoken
+from agentd.sources.files.names import printable_path
 from agentd.sources.files.walk import ABSENT, Root, RootGoneError, scan, spot
 from detectors.matchers.plain import glob
 
@@ -118,7 +118,7 @@ def _add(root: Root, wish: Wish, path: str, look: FolderLook) -> None:
     except RootGoneError:
         raise
     except OSError as error:
-        look.closed[at] = f"{root.label}/{spoken(path)}: {error.strerror or error}"
+        look.closed[at] = f"{root.label}/{printable_path(path)}: {error.strerror or error}"
         return
     if stamp:
         look.found[at] = stamp
@@ -140,7 +140,11 @@ def _new_files(
     were told."""
     room = MAX_FILES - sum(at.wish == wish for at in look.found)
     for file in _scanned(root, wish, look):
-        if file.what != "file" or file.path in told or not glob(wish.path, spoken(file.path)):
+        if (
+            file.what != "file"
+            or file.path in told
+            or not glob(wish.path, printable_path(file.path))
+        ):
             continue
         if room <= 0:
             reason = f"{root.label}: more than {MAX_FILES} files are {wish.path}"
@@ -160,7 +164,7 @@ def _scanned(root: Root, wish: Wish, look: FolderLook) -> Iterator[FileGlance]:
         reason = f"{root.label}: {wish.path} is looked for in {MAX_SEEN} entries"
         look.closed[Spot(wish, root.label, "")] = reason
     for folder in closed:
-        reason = f"{root.label}/{spoken(folder)}: it may not be looked into"
+        reason = f"{root.label}/{printable_path(folder)}: it may not be looked into"
         look.closed[Spot(wish, root.label, folder + "/")] = reason
 
 

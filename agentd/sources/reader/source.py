@@ -20,11 +20,11 @@ import structlog
 
 from agentd.core.source import Sink, SourceLostError
 from agentd.masking import Masker
-from agentd.readers.asking import UNKNOWN, read
+from agentd.readers.asking import UNKNOWN, read_in_child
 from agentd.readers.formats import FORMATS, format_of
 from agentd.readers.mime import HEAD, mime_of
 from agentd.sources.files.facts import FileGlance
-from agentd.sources.files.names import spoken
+from agentd.sources.files.names import printable_path
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import ABSENT, Root, RootGoneError, in_words, read_only, spot
 from agentd.sources.reader.read_requests import FolderLook, Spot, Stamp, Wish, look_for, stands
@@ -172,7 +172,7 @@ class ReaderSource:
         most = FORMATS[format_].most
         if size > most:
             return {"status": "large", "reason": f"{format_} is read up to {most} bytes"}
-        return dict(await read(fd, format_, left, query, wal))
+        return dict(await read_in_child(fd, format_, left, query, wal))
 
     @contextlib.contextmanager
     def _opened(self, root: Root, path: str) -> Iterator[tuple[int, bytes, int]]:
@@ -209,7 +209,7 @@ class ReaderSource:
     def _tell(self, at: Spot, said: dict[str, Any]) -> None:
         if self._sink is None:
             return
-        path = spoken(at.path)
+        path = printable_path(at.path)
         data = {
             "root": at.root,
             "path": path,

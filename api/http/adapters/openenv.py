@@ -21,7 +21,14 @@ from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
 from api.http.adapters.shared import clean
 from api.http.dependencies import AuthenticatorPart, OwnersPart, ScorerPart, TurnsPart
-from api.http.support import TRAINER, Authentication, allowed, answer, authenticate, invalid
+from api.http.support import (
+    TRAINER,
+    Authentication,
+    answer,
+    authenticate,
+    invalid_error,
+    require_scope,
+)
 from api.scoring.fold import RewardFolding
 from api.scoring.reference import Reference, reference_of
 from api.scoring.scorer import ScoredSample, Scorer
@@ -155,7 +162,7 @@ def _action(data: dict[str, Any]) -> Action:
     try:
         return Action.model_validate(data.get("action", data))
     except ValidationError as error:
-        raise invalid(error.errors(include_url=False)) from None
+        raise invalid_error(error.errors(include_url=False)) from None
 
 
 @router.websocket("/ws")
@@ -201,7 +208,7 @@ async def _trainer(parts: Authentication, socket: WebSocket) -> Principal:
     """Who trains with the socket. Raises `UnauthorizedError`, `TooManyError`,
     `ForbiddenError`."""
     principal = await authenticate(parts, socket.headers.get("authorization", ""))
-    return allowed(principal, TRAINER)
+    return require_scope(principal, TRAINER)
 
 
 async def _receive(socket: WebSocket) -> dict[str, Any] | None:

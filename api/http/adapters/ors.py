@@ -24,7 +24,7 @@ from api.episodes.store import Episodes
 from api.http.authorization import requires
 from api.http.dependencies import OwnersPart, TasksPart
 from api.http.describe import problems
-from api.http.episodes import OpeningParts, opened, opening_parts
+from api.http.episodes import OpeningParts, answer_opened, opening_parts
 from api.http.json_route import JsonRoute
 from api.http.shapes import Label, LabelName, Name, OpenEpisode
 from api.http.support import READ, TRAINER, Body, answer, parts_of
@@ -388,7 +388,7 @@ async def _open(
         seed=spec.seed,
         sandbox=sandbox,
     )
-    document = await opened(creation.opening, who, opening, None)
+    document = await answer_opened(creation.opening, who, opening, None)
     return replace(session, episode=document["episode"], opened=True)
 
 

@@ -15,7 +15,7 @@ import httpx
 
 from milestoned_client.adapters.carried import label_of
 from milestoned_client.adapters.graded import GradedRollout, grade_rollout_now
-from milestoned_client.adapters.scoring import certain, unknown
+from milestoned_client.adapters.scoring import certain, unknown_payout
 from milestoned_client.adapters.settings import GivenSettings, settings
 from milestoned_client.errors import PeerUnreachableError
 from milestoned_client.plain_answers import HEADERS, HOOKS
@@ -46,7 +46,7 @@ def report(
     asked = settings(**given)
     graded = grade_rollout_now(label_of(getattr(episode, "id", episode)), answer, asked)
     reward, reason = graded.paid.reward, graded.paid.reason
-    value = reward if reward is not None else unknown(str(reason), asked)
+    value = reward if reward is not None else unknown_payout(str(reason), asked)
     token = key or os.environ.get("AGL_KEY")
     headers = {**HEADERS, "authorization": f"Bearer {token}"} if token else HEADERS
     try:

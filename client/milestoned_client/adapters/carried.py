@@ -68,7 +68,7 @@ class Named(NamedTuple):
     version: str | None = None
 
 
-def named(label: object) -> Named:
+def parse_label(label: object) -> Named:
     """What a label names, wherever in it. Raises `ValueError` where it names nothing."""
     found = _named(label, MAX_DEPTH)
     if found is None:

@@ -13,7 +13,7 @@ from eval_protocol.models import EvaluationRow, StepOutput
 
 from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, last_text
 from milestoned_client.adapters.graded import GradedRollout, grade_rollout_now
-from milestoned_client.adapters.scoring import unknown
+from milestoned_client.adapters.scoring import unknown_payout
 from milestoned_client.adapters.settings import AdapterSettings, settings
 from milestoned_client.models import Reward
 
@@ -55,7 +55,7 @@ def _plain_messages(messages: object) -> object:
 
 def _result(graded: GradedRollout, asked: AdapterSettings) -> EvaluateResult:
     paid = graded.paid
-    value = paid.reward if paid.reward is not None else unknown(str(paid.reason), asked)
+    value = paid.reward if paid.reward is not None else unknown_payout(str(paid.reason), asked)
     return EvaluateResult(
         score=0.0 if value is None else value,
         is_score_valid=value is not None,

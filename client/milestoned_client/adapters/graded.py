@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from milestoned_client.adapters.paid import Paid, payout_of
-from milestoned_client.adapters.scoring import UNANSWERED, score, score_now, shared, shared_async
+from milestoned_client.adapters.scoring import (
+    UNANSWERED,
+    score,
+    score_now,
+    shared_async,
+    shared_client,
+)
 from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.json_values import Json
 from milestoned_client.models import Milestone, Reward, Sample, Score, Transition
@@ -67,7 +73,7 @@ def grade_rollout_now(label: Json, answer: str, settings: AdapterSettings) -> Gr
     if not isinstance(found, Score) or found.episode is None:
         return GradedRollout(payout_of(found))
     try:
-        episode = shared(settings).episode(found.episode)
+        episode = shared_client(settings).episode(found.episode)
         transitions = episode.trajectory(mask_causes=settings.mask_causes)
     except UNANSWERED as error:
         return GradedRollout(payout_of(error), episode=found.episode)

@@ -9,7 +9,7 @@ from hud.graders import EvaluationResult, SubScore
 
 from milestoned_client.adapters.carried import label_of
 from milestoned_client.adapters.graded import GradedRollout, RewardPart, grade_rollout, reward_parts
-from milestoned_client.adapters.scoring import unknown
+from milestoned_client.adapters.scoring import unknown_payout
 from milestoned_client.adapters.settings import AdapterSettings, GivenSettings, settings
 
 
@@ -32,7 +32,7 @@ def _result(graded: GradedRollout, asked: AdapterSettings) -> EvaluationResult:
     if reward is not None:
         subscores = [_subscore(part) for part in reward_parts(reward, graded.steps)]
         return EvaluationResult(reward=reward, info=info, subscores=subscores)
-    fallback = unknown(str(reason), asked)
+    fallback = unknown_payout(str(reason), asked)
     if fallback is None:
         return EvaluationResult(reward=0.0, content=reason, info=info, isError=True)
     return EvaluationResult(reward=fallback, content=reason, info=info)

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
-from milestoned_client.adapters.carried import label_of, last_text, named
+from milestoned_client.adapters.carried import label_of, last_text, parse_label
 from milestoned_client.adapters.paid import Paid, payout_of, together
 from milestoned_client.adapters.rollout import begun
 from milestoned_client.adapters.scoring import (
@@ -71,7 +71,7 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         seen = str(states["observation"])
         if type(self).act is not RewardAgentInstance.act:
             where, client = (
-                named(label_of(states.get("label"))),
+                parse_label(label_of(states.get("label"))),
                 shared_async(self._settings).client,
             )
             if where.episode:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from milestoned_client.adapters.scoring import Found, certain, unknown, unknown_reason
+from milestoned_client.adapters.scoring import Found, certain, unknown_payout, unknown_reason
 from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.models import Reward, Score
 
@@ -27,7 +27,9 @@ class Paid:
     def amount(self, settings: AdapterSettings) -> float:
         """The reward, or the configured fall-back. Raises `UnknownRewardError` where there is
         neither."""
-        value = self.reward if self.reward is not None else unknown(str(self.reason), settings)
+        value = (
+            self.reward if self.reward is not None else unknown_payout(str(self.reason), settings)
+        )
         return certain(value, self.reason)
 
     def logs(self) -> dict[str, float]:

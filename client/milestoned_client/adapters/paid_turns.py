@@ -12,8 +12,8 @@ from milestoned_client.adapters.scoring import (
     Found,
     score,
     score_now,
-    shared,
     shared_async,
+    shared_client,
 )
 from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.adapters.turn_rewards import rewards_of_turns
@@ -80,7 +80,7 @@ def close_and_read_turns_now(
 ) -> PaidTurns:
     """Return what `close_and_read_turns` returns, over blocking connections."""
     check_fold(settings)
-    client = shared(settings)
+    client = shared_client(settings)
     opened = client.episode(episode)
     try:
         status = opened.status()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from milestoned_client.adapters.carried import named, plain
+from milestoned_client.adapters.carried import parse_label, plain
 from milestoned_client.adapters.paid import Paid, together
-from milestoned_client.adapters.scoring import UNANSWERED, Found, score_now, shared
+from milestoned_client.adapters.scoring import UNANSWERED, Found, score_now, shared_client
 from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.control import Control, ControlDir
 from milestoned_client.errors import PeerUnreachableError
@@ -55,7 +55,9 @@ class Rollout:
     ) -> Episode:
         """Open an episode of ``task``, and have it watched. The episode before is closed."""
         self.abandon("the next rollout began")
-        self._episode = shared(self._settings).open(task, version=version, labels=labels, seed=seed)
+        self._episode = shared_client(self._settings).open(
+            task, version=version, labels=labels, seed=seed
+        )
         opened = self._episode.opened
         control = watch(self._episode) if watch is not None else None
         if control is not None:
@@ -66,13 +68,13 @@ class Rollout:
     def attach(self, episode: str) -> Episode:
         """Go on with an episode that was opened elsewhere."""
         self.abandon("the next rollout began")
-        self._episode = shared(self._settings).episode(episode)
+        self._episode = shared_client(self._settings).episode(episode)
         return self._episode
 
     def begin(self, label: object) -> Episode:
         """Go on with the episode that a label names, or open one of its task. Raises `ValueError`
         for neither."""
-        where = named(label)
+        where = parse_label(label)
         return (
             self.attach(where.episode)
             if where.episode

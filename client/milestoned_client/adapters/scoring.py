@@ -71,7 +71,7 @@ def shared_async(settings: AdapterSettings) -> _Shared:
     return clients[settings]
 
 
-def shared(settings: AdapterSettings) -> RewardClient:
+def shared_client(settings: AdapterSettings) -> RewardClient:
     """The blocking client of this process, for all its threads."""
     key = (os.getpid(), settings)
     with _making:
@@ -111,7 +111,7 @@ async def score(samples: Sequence[Sample], settings: AdapterSettings) -> list[Fo
 
 def score_now(samples: Sequence[Sample], settings: AdapterSettings) -> list[Found]:
     """Return every sample's score as `score` does, over blocking connections."""
-    client, found = shared(settings), list[Found]()
+    client, found = shared_client(settings), list[Found]()
     for part in _parts(samples):
         try:
             found += client.score(part, wait_s=settings.wait_s, **settings.folding())
@@ -138,7 +138,7 @@ def worth(found: Found, settings: AdapterSettings) -> float | None:
     """The reward; where it is not known the fall-back, or None. Raises the refusal that it is."""
     if isinstance(found, Score) and found.reward is not None:
         return _finite(found.reward)
-    return unknown(unknown_reason(found), settings)
+    return unknown_payout(unknown_reason(found), settings)
 
 
 def number(found: Found, settings: AdapterSettings) -> float:
@@ -146,7 +146,7 @@ def number(found: Found, settings: AdapterSettings) -> float:
     return certain(worth(found, settings), lambda: unknown_reason(found))
 
 
-def unknown(reason: str, settings: AdapterSettings) -> float | None:
+def unknown_payout(reason: str, settings: AdapterSettings) -> float | None:
     """What is paid where nobody knows; said in the log, each time."""
     paid = (
         "left out"

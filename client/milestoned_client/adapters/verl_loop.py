@@ -15,7 +15,7 @@ from typing import Any, Protocol, Unpack
 import torch
 from verl.experimental.agent_loop import AgentLoopOutput, ToolAgentLoop
 
-from milestoned_client.adapters.carried import label_of, named, plain
+from milestoned_client.adapters.carried import label_of, parse_label, plain
 from milestoned_client.adapters.paid_turns import close_and_read_turns
 from milestoned_client.adapters.rollout import begun
 from milestoned_client.adapters.scoring import shared_async
@@ -45,7 +45,7 @@ async def rollout_episode(
     known = agent_data.extra_fields.get(EPISODE)
     if known is not None:
         return client.episode(str(known))
-    where = named(label)
+    where = parse_label(label)
     episode = (
         client.episode(where.episode)
         if where.episode
@@ -95,7 +95,7 @@ async def pay_turns(output: AgentLoopOutput, **given: Unpack[GivenSettings]) -> 
         return output
     spans = spans_of_mask(output.response_mask)
     paid = await close_and_read_turns(
-        str(named(label).episode),
+        str(parse_label(label).episode),
         len(spans),
         settings(**given),
         output.extra_fields.get(STEP_TURNS),

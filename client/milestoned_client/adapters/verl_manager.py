@@ -8,7 +8,7 @@ from typing import Protocol
 
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
-from milestoned_client.adapters.carried import label_of, named
+from milestoned_client.adapters.carried import label_of, parse_label
 from milestoned_client.adapters.verl import compute_score
 
 
@@ -57,7 +57,7 @@ class EpisodeRewardManager(RewardManagerBase):  # type: ignore[misc]  # verl is 
             for item in reversed(range(len(data)))
             if (label := label_of(*_carried(data[item])))
         ]
-        episodes = [label for label in carried if named(label).episode]
+        episodes = [label for label in carried if parse_label(label).episode]
         label = next(iter(episodes or carried), None)
         text = (
             ""

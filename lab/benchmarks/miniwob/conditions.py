@@ -11,7 +11,7 @@ Condition = JsonObject
 SUBMIT: Condition = {"element_clicked": {"id": "subbtn"}}
 
 
-def clicked(**matchers: JsonValue) -> Condition:
+def click_condition(**matchers: JsonValue) -> Condition:
     """An element with this role, name, text, id or tag was clicked."""
     return {"element_clicked": matchers}
 
@@ -21,12 +21,12 @@ def clicked_at(path: JsonValue) -> Condition:
     return {"observed": {"kind": "element.clicked", "where": {"element.path": path}}}
 
 
-def filled(field: str, value: JsonValue) -> Condition:
+def fill_condition(field: str, value: JsonValue) -> Condition:
     """The field of that key holds the value."""
     return {"field_filled": {"field": field, "value": value}}
 
 
-def checked(field: str) -> Condition:
+def check_condition(field: str) -> Condition:
     """The box or radio is checked."""
     return {"field_filled": {"field": field, "checked": True}}
 

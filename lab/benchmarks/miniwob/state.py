@@ -46,7 +46,7 @@ def reads(path: str, value: JsonValue = True) -> Condition:
     return {"probe_answers": {"probe": PROBE, "path": path, "value": value}}
 
 
-def scored(press: Condition, least: float, steps: int = 0) -> Condition:
+def score_condition(press: Condition, least: float, steps: int = 0) -> Condition:
     """The press, and in its step, or so many later, the round ended with at least this score."""
     ended = reads("ended", {"min": round(least - NEARLY, 7)})
     return {"all_of": {"holding": True, "within": {"steps": steps}, "of": [press, ended]}}
@@ -62,6 +62,6 @@ def state_plan(
 ) -> PagePlan:
     """The plan of such a page. ``steps``: names of facts in the state that are true on the way.
     ``tiers``: (credit, least score)."""
-    goal = [(credit, scored(press, least)) for credit, least in tiers]
+    goal = [(credit, score_condition(press, least)) for credit, least in tiers]
     on_the_way = [*before, *((name, reads(f"state.{name}")) for name in steps)]
     return PagePlan(goal, on_the_way, press, {PROBE: expression(body, given)})

@@ -72,7 +72,7 @@ class EvaluatorCall:
         return self.gold(str(single(names)))
 
 
-def required(rules: JsonObject, name: str) -> JsonValue:
+def required_value(rules: JsonObject, name: str) -> JsonValue:
     """A rule's value. Raises `ExternalError` where it is not there: nothing would be asked for."""
     value = rules.get(name)
     if value is None:
@@ -111,16 +111,18 @@ def none_of(parts: Sequence[JsonObject]) -> list[JsonObject]:
     return [{"none_of": list(parts)}] if parts else []
 
 
-def refused(parts: Sequence[JsonObject], path: str, format: str | None = None) -> list[JsonObject]:
+def refuse_facts(
+    parts: Sequence[JsonObject], path: str, format: str | None = None
+) -> list[JsonObject]:
     """None of these facts of a file, which must be there and be read whole: what was not read may
     say them."""
     if not parts:
         return []
     more = {} if format is None else {"format": format}
-    return [*none_of(parts), read("file_is", path, whole=True, **more)]
+    return [*none_of(parts), file_rule("file_is", path, whole=True, **more)]
 
 
-def read(rule: str, path: str, **more: JsonValue) -> JsonObject:
+def file_rule(rule: str, path: str, **more: JsonValue) -> JsonObject:
     """A rule about what stands in a file below the home."""
     return {rule: {"path": path, "root": "home", **more}}
 

@@ -26,9 +26,9 @@ from lab.benchmarks.osworld.base import (
     all_of,
     begins,
     below,
-    read,
-    refused,
-    required,
+    file_rule,
+    refuse_facts,
+    required_value,
 )
 
 GIMP = ".config/GIMP/2.10/"
@@ -64,7 +64,7 @@ def vlc_setting(call: EvaluatorCall) -> EvaluatorPart:
     """One value of VLC's configuration file, vlcrc."""
     call.require_getter("vlc_config")
     section, key, default = VLC[call.function]
-    wanted = str(required(call.rules, next(iter(call.rules), "expected value")))
+    wanted = str(required_value(call.rules, next(iter(call.rules), "expected value")))
     is_hotkey = default == "" and wanted in "01"
     return _file(_ini(section, key, _hotkey(wanted) if is_hotkey else wanted, default))
 
@@ -74,8 +74,8 @@ def _hotkey(wanted: str) -> JsonValue:
 
 
 def _ini(section: str, key: str, wanted: JsonValue, default: str) -> JsonObject:
-    said = read("file_value", VLCRC, format="ini", at=[section, key], value=wanted)
-    unsaid = read("file_value", VLCRC, format="ini", at=[section, key], value=None)
+    said = file_rule("file_value", VLCRC, format="ini", at=[section, key], value=wanted)
+    unsaid = file_rule("file_value", VLCRC, format="ini", at=[section, key], value=None)
     return {"any_of": [said, unsaid]} if wanted == default else said
 
 
@@ -84,20 +84,20 @@ def vlc_colours(call: EvaluatorCall) -> EvaluatorPart:
     call.require_getter("vlc_config")
     wanted: JsonValue = BLACKISH
     if call.rules.get("type") == "match":
-        wanted = required(call.rules, "expected_qt_slider_colours")
+        wanted = required_value(call.rules, "expected_qt_slider_colours")
     at = ["qt", "qt-slider-colours"]
-    return _file(read("file_value", VLCRC, format="ini", at=at, value=wanted))
+    return _file(file_rule("file_value", VLCRC, format="ini", at=at, value=wanted))
 
 
 def gimp_setting(call: EvaluatorCall) -> EvaluatorPart:
     """One entry of GIMP's configuration file, gimprc."""
     call.require_getter("gimp_config_file")
     name = str(call.result.get("file_name"))
-    key, wanted = call.rules.get("key"), str(required(call.rules, "value")).strip('"')
+    key, wanted = call.rules.get("key"), str(required_value(call.rules, "value")).strip('"')
     keys = [key] if isinstance(key, str) else key
     if not isinstance(keys, list) or len(keys) != 1:
         raise ExternalError(f"the nested key {key}")
-    return _file(read("file_value", GIMP + name, format="gimprc", at=keys, value=wanted))
+    return _file(file_rule("file_value", GIMP + name, format="gimprc", at=keys, value=wanted))
 
 
 def contains(call: EvaluatorCall) -> EvaluatorPart:
@@ -105,12 +105,16 @@ def contains(call: EvaluatorCall) -> EvaluatorPart:
     path = call.file()
     # The empty text stands in every file.
     texts = [str(part) for part in read_list(call.rules, "expected") if part != ""]
-    return _file(all_of([read("file_text", path, text={"contains": text}) for text in texts]))
+    return _file(all_of([file_rule("file_text", path, text={"contains": text}) for text in texts]))
 
 
 def is_config(call: EvaluatorCall) -> EvaluatorPart:
     """A file whose whole text the task carries."""
-    return _file(read("file_text", call.file(), text=str(required(call.rules, "expected")).strip()))
+    return _file(
+        file_rule(
+            "file_text", call.file(), text=str(required_value(call.rules, "expected")).strip()
+        )
+    )
 
 
 def lines(call: EvaluatorCall) -> EvaluatorPart:
@@ -119,9 +123,9 @@ def lines(call: EvaluatorCall) -> EvaluatorPart:
 
     def conditions(name: str) -> list[JsonObject]:
         patterns = map(begins, read_list(rules, name))
-        return [read("file_text", path, unit="line", text=pattern) for pattern in patterns]
+        return [file_rule("file_text", path, unit="line", text=pattern) for pattern in patterns]
 
-    return _file(all_of([*conditions("expect"), *refused(conditions("unexpect"), path)]))
+    return _file(all_of([*conditions("expect"), *refuse_facts(conditions("unexpect"), path)]))
 
 
 def _method(spec: JsonValue) -> JsonValue:
@@ -154,11 +158,11 @@ def keys(call: EvaluatorCall) -> EvaluatorPart:
     def conditions(name: str) -> list[JsonObject]:
         specs = [require_object(spec, name) for spec in read_list(rules, name)]
         return [
-            read("file_value", path, at=_keys_of(spec), value=_method(spec), **more)
+            file_rule("file_value", path, at=_keys_of(spec), value=_method(spec), **more)
             for spec in specs
         ]
 
-    unexpected = refused(conditions("unexpect"), path, more.get("format"))
+    unexpected = refuse_facts(conditions("unexpect"), path, more.get("format"))
     return _file(all_of([*conditions("expect"), *unexpected]))
 
 
@@ -172,7 +176,7 @@ def settings(call: EvaluatorCall) -> EvaluatorPart:
     return _file(
         all_of(
             [
-                read("file_value", path, format="json", at=[key], value=_scalar(value))
+                file_rule("file_value", path, format="json", at=[key], value=_scalar(value))
                 for key, value in read_object(call.rules, "expected").items()
             ]
         )
@@ -191,11 +195,13 @@ def prefs(call: EvaluatorCall) -> EvaluatorPart:
 
     def conditions(name: str) -> list[JsonObject]:
         return [
-            read("file_value", path, format="prefs", at=[key], value=_method(spec))
+            file_rule("file_value", path, format="prefs", at=[key], value=_method(spec))
             for key, spec in read_object(rules, name).items()
         ]
 
-    return _file(all_of([*conditions("expect"), *refused(conditions("unexpect"), path, "prefs")]))
+    return _file(
+        all_of([*conditions("expect"), *refuse_facts(conditions("unexpect"), path, "prefs")])
+    )
 
 
 def rows(call: EvaluatorCall) -> EvaluatorPart:
@@ -204,20 +210,20 @@ def rows(call: EvaluatorCall) -> EvaluatorPart:
 
     def condition(row: JsonValue) -> JsonObject:
         cells = {name: _method(spec) for name, spec in require_object(row, "a row").items()}
-        return read("table_cells", path, format="csv", row=cells)
+        return file_rule("table_cells", path, format="csv", row=cells)
 
     expected = map(condition, read_list(rules, "expect"))
     unexpected = list(map(condition, read_list(rules, "unexpect")))
-    return _file(all_of([*expected, *refused(unexpected, path, "csv")]))
+    return _file(all_of([*expected, *refuse_facts(unexpected, path, "csv")]))
 
 
 def query(call: EvaluatorCall) -> EvaluatorPart:
     """A query of the task over a database: its first value is 1."""
-    return _file(_cell(call.file(), str(required(call.rules, "sql")), 1))
+    return _file(_cell(call.file(), str(required_value(call.rules, "sql")), 1))
 
 
 def _cell(path: str, sql: str, wanted: JsonValue) -> JsonObject:
-    return read("table_cells", path, format="sqlite", query=sql, cells={"A2": wanted})
+    return file_rule("table_cells", path, format="sqlite", query=sql, cells={"A2": wanted})
 
 
 def picture_size(call: EvaluatorCall) -> EvaluatorPart:
@@ -226,7 +232,7 @@ def picture_size(call: EvaluatorCall) -> EvaluatorPart:
     wanted = {name: side for name, side in sides.items() if isinstance(side, int)}
     if not wanted:
         raise ExternalError("it asks for nothing")
-    return _file(read("file_is", call.file(), format="image", facts=wanted))
+    return _file(file_rule("file_is", call.file(), format="image", facts=wanted))
 
 
 def file_size(call: EvaluatorCall) -> EvaluatorPart:
@@ -239,7 +245,7 @@ def file_size(call: EvaluatorCall) -> EvaluatorPart:
     )
 
 
-def listed(call: EvaluatorCall) -> EvaluatorPart:
+def convert_listing(call: EvaluatorCall) -> EvaluatorPart:
     """Files that a folder holds: seen as they come, none is read. That there are no others is not
     asked for."""
     call.require_getter("list_directory")
@@ -267,7 +273,9 @@ def preference(call: EvaluatorCall) -> EvaluatorPart:
     call.require_getter(*_PREFERENCES)
     wanted = _preferred(call.rules)
     at = _PREFERENCES[str(call.result["type"])]
-    return _file(read("file_value", CHROME + "Preferences", format="json", at=at, value=wanted))
+    return _file(
+        file_rule("file_value", CHROME + "Preferences", format="json", at=at, value=wanted)
+    )
 
 
 def _preferred(rules: JsonObject) -> JsonValue:
@@ -292,7 +300,7 @@ def bookmarks(call: EvaluatorCall) -> EvaluatorPart:
     path, at = f"$[?@.type=='{kind}'].{key}", ["roots", "bookmark_bar", "children"]
     file = CHROME + "Bookmarks"
     parts = [
-        read("file_value", file, format="json", at=at, value={"json": path, "value": name})
+        file_rule("file_value", file, format="json", at=at, value={"json": path, "value": name})
         for name in require_list(rules[wanted], wanted)
     ]
     return _file(all_of(parts), "other bookmarks beside these are not refused")
@@ -355,7 +363,7 @@ def same_text(call: EvaluatorCall) -> EvaluatorPart:
     if options.get("ignore_case"):
         text = {"equals": text, "ignore_case": True}
     remarks = ("white space does not count",) if options.get("ignore_blanks") is False else ()
-    return _file(read("file_text", path, text=text), *remarks)
+    return _file(file_rule("file_text", path, text=text), *remarks)
 
 
 def same_table(call: EvaluatorCall) -> EvaluatorPart:
@@ -373,8 +381,8 @@ def same_table(call: EvaluatorCall) -> EvaluatorPart:
         for column, value in enumerate(row, 1)
     }
     same = [
-        read("table_cells", path, cells=cells, rows=height),
-        read("file_is", path, facts={"sheets.0.size.1": width}),
+        file_rule("table_cells", path, cells=cells, rows=height),
+        file_rule("file_is", path, facts={"sheets.0.size.1": width}),
     ]
     return _file(all_of(same), "looks, charts and formulas do not count")
 
@@ -417,7 +425,8 @@ def same_archive(call: EvaluatorCall) -> EvaluatorPart:
     entries = objects_in(_gold(call)["entries"])
     names = [entry["name"] for entry in entries if not entry.get("folder")]
     return _file(
-        read("archive_lists", path, names=names, only=True), "what is in the files does not count"
+        file_rule("archive_lists", path, names=names, only=True),
+        "what is in the files does not count",
     )
 
 
@@ -427,10 +436,10 @@ def same_slides(call: EvaluatorCall) -> EvaluatorPart:
     gold = _gold(call)
     slides = [_slide_text(slide) for slide in objects_in(gold["slides"])]
     parts = [
-        read("file_text", path, unit="slide", number=number, text=text)
+        file_rule("file_text", path, unit="slide", number=number, text=text)
         for number, text in enumerate(slides, 1)
     ]
-    parts.append(read("file_is", path, facts={"count": gold["count"]}))
+    parts.append(file_rule("file_is", path, facts={"count": gold["count"]}))
     return _file(all_of(parts), "how the slides look does not count")
 
 
@@ -457,7 +466,7 @@ def picture(call: EvaluatorCall) -> EvaluatorPart:
     """Likeness to a picture, and how it differs from it."""
     path = call.file()
     gold = _gold(call)
-    return _file(read("image_like", path, to=gold["gray"], **_PICTURES[call.function](gold)))
+    return _file(file_rule("image_like", path, to=gold["gray"], **_PICTURES[call.function](gold)))
 
 
 def _less(gold: JsonObject, fact: str, least: float) -> JsonObject:
@@ -486,7 +495,7 @@ FUNCTIONS: dict[str, Callable[[EvaluatorCall], EvaluatorPart]] = {
     "run_sqlite3": query,
     "check_image_size": picture_size,
     "check_image_file_size": file_size,
-    "check_moved_jpgs": listed,
+    "check_moved_jpgs": convert_listing,
     "match_in_list": preference,
     "check_font_size": preference,
     "is_expected_bookmarks": bookmarks,

@@ -15,7 +15,7 @@ from lab.benchmarks.osworld.base import (
     ExternalError,
     all_of,
     none_of,
-    required,
+    required_value,
     somewhere,
     text,
 )
@@ -48,7 +48,7 @@ def _out(call: EvaluatorCall, value: JsonValue, path: str = "out") -> JsonObject
     return {"probe_answers": {"probe": call.probe, "path": path, "value": value}}
 
 
-def included(call: EvaluatorCall) -> EvaluatorPart:
+def convert_output(call: EvaluatorCall) -> EvaluatorPart:
     """Texts that a command or a terminal says, and such that it does not."""
     rules = call.rules
     include, exclude = _contained(rules, "include"), _contained(rules, "exclude")
@@ -79,7 +79,7 @@ def exact(call: EvaluatorCall) -> EvaluatorPart:
     if call.result.get("type") not in _COMMANDS:
         return preference(call)
     return EvaluatorPart(
-        "probe", _out(call, text(required(call.rules, "expected"))), _command_probe(call)
+        "probe", _out(call, text(required_value(call.rules, "expected"))), _command_probe(call)
     )
 
 
@@ -103,7 +103,7 @@ def extension(call: EvaluatorCall) -> EvaluatorPart:
     kind = call.rules.get("type")
     if kind not in ("contain", "not_contain"):
         raise ExternalError(f"an extension by {kind}")
-    when = _out(call, {"contains": str(required(call.rules, "expected"))})
+    when = _out(call, {"contains": str(required_value(call.rules, "expected"))})
     if kind == "not_contain":
         when = all_of([*ran(call, [when]), *none_of([when])])
     return EvaluatorPart("probe", when, _command_probe(call))
@@ -178,7 +178,7 @@ def address(call: EvaluatorCall) -> EvaluatorPart:
 
 FUNCTIONS: dict[str, Callable[[EvaluatorCall], EvaluatorPart]] = {
     "infeasible": infeasible,
-    "check_include_exclude": included,
+    "check_include_exclude": convert_output,
     "exact_match": exact,
     "is_utc_0": utc_0,
     "check_gnome_favorite_apps": favourites,

@@ -14,7 +14,7 @@ import pytest
 from api.audit.checkpointer import Checkpointer
 from api.audit.delivery import DeliveryError, ToFile, ToUrl, delivery_of
 from api.audit.facts import FactReader
-from api.audit.note import PublicKey, opened, parse_checkpoint, split
+from api.audit.note import PublicKey, open_note, parse_checkpoint, split
 from api.audit.tree import root_of
 from api.core.settings import Settings
 from api.core.signing import Signer
@@ -27,7 +27,7 @@ def heads(service: Service, file: Path) -> list[tuple[str, int]]:
     """Origin and size of each note in the file, checked with the service's key."""
     signer = service.app.state.parts.signer
     found = [
-        parse_checkpoint(opened(n, PublicKey(signer.name, signer.public)))
+        parse_checkpoint(open_note(n, PublicKey(signer.name, signer.public)))
         for n in split(file.read_text())
     ]
     return [(one.origin, one.size) for one in found]
@@ -69,7 +69,7 @@ async def test_a_leaf_says_what_was_signed_and_the_root_is_over_these_leaves(
     )
     assert said["opened_by"] == row.opened_by
     note = (await parts.audits.notes("milestoned"))[0].note
-    head = parse_checkpoint(opened(note, PublicKey(parts.signer.name, parts.signer.public)))
+    head = parse_checkpoint(open_note(note, PublicKey(parts.signer.name, parts.signer.public)))
     assert (head.size, head.root) == root_of(bytes(leaf.body) for leaf in leaves)
 
 

@@ -9,10 +9,10 @@ from api.audit.note import (
     Checkpoint,
     NoteError,
     PublicKey,
-    opened,
+    open_note,
     parse_checkpoint,
     parse_key,
-    signed,
+    sign_note,
     split,
 )
 from api.core.signing import Signer
@@ -30,16 +30,16 @@ GO_NOTE = (
 SIGNER = Signer(bytes(range(32)), "audit.test")
 KEY = PublicKey(SIGNER.name, SIGNER.public)
 HEAD = Checkpoint("audit.test/episodes/ep_1", 7, bytes(range(32)))
-NOTE = signed(HEAD.text(), SIGNER)
+NOTE = sign_note(HEAD.text(), SIGNER)
 
 
 def test_a_note_of_gos_opens() -> None:
-    assert opened(GO_NOTE, parse_key(PETER)) == SAID
+    assert open_note(GO_NOTE, parse_key(PETER)) == SAID
     assert parse_key(PETER).text() == PETER
 
 
 def test_a_checkpoint_comes_back_out_of_its_note() -> None:
-    assert parse_checkpoint(opened(NOTE, parse_key(KEY.text()))) == HEAD
+    assert parse_checkpoint(open_note(NOTE, parse_key(KEY.text()))) == HEAD
     assert NOTE.splitlines()[:4] == [
         HEAD.origin,
         "7",
@@ -49,8 +49,8 @@ def test_a_checkpoint_comes_back_out_of_its_note() -> None:
 
 
 def test_another_signature_beside_ours_does_not_matter() -> None:
-    other = signed(HEAD.text(), Signer(bytes(32), "witness.test"))
-    assert opened(NOTE + other.rpartition("\n\n")[2], KEY) == HEAD.text()
+    other = sign_note(HEAD.text(), Signer(bytes(32), "witness.test"))
+    assert open_note(NOTE + other.rpartition("\n\n")[2], KEY) == HEAD.text()
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_another_signature_beside_ours_does_not_matter() -> None:
         (NOTE[:-1], "each line ended"),
         (NOTE.replace("\n\n", "\n"), "a blank line"),
         (NOTE.replace("— audit.test", "— other.test"), "no signature of audit.test"),
-        (signed(HEAD.text(), Signer(bytes(32), "audit.test")), "no signature of audit.test"),
+        (sign_note(HEAD.text(), Signer(bytes(32), "audit.test")), "no signature of audit.test"),
         (NOTE.replace("— ", "- "), "wanted a signature line"),
         ("", "a blank line"),
     ],
 )
 def test_what_is_no_note_of_this_key(note: str, says: str) -> None:
     with pytest.raises(NoteError, match=says):
-        opened(note, KEY)
+        open_note(note, KEY)
 
 
 @pytest.mark.parametrize(

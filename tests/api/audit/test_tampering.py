@@ -10,7 +10,7 @@ import pytest
 import zstandard
 from sqlalchemy import text
 
-from api.audit.note import Checkpoint, signed
+from api.audit.note import Checkpoint, sign_note
 from api.core.signing import Signer
 from common.frames import unpack
 from detectors.model.codec import decode_segment, encode_segment
@@ -400,7 +400,9 @@ async def test_a_forged_note_outside_is_named(service: Service, tmp_path: Path) 
     other = Signer(bytes(32), "milestoned")
     head = Checkpoint(f"milestoned/episodes/{id}", 4, bytes(32))
     file.write_text(
-        signed(head.text(), other) + "\n" + signed(head.text(), service.app.state.parts.signer)
+        sign_note(head.text(), other)
+        + "\n"
+        + sign_note(head.text(), service.app.state.parts.signer)
     )
     found = [(one.episode, one.what) for one in await differences(service, file)]
     assert found == [("", "checkpoint 1 outside"), (id, "log, by the checkpoint outside")]

@@ -16,7 +16,7 @@ from agentd.sources.cdp.state.state import CdpObservation, History, SessionState
 MAX_LATE = 2000
 
 
-def moved(session: SessionState, data: dict[str, Any], how: str) -> None:
+def record_move(session: SessionState, data: dict[str, Any], how: str) -> None:
     """The page went somewhere, as ``data`` of its ``page.navigated`` says; ``how``: through its
     "history" (which way, will be known), a "reload", after which it stands where it stood, or
     ""."""
@@ -43,10 +43,10 @@ def handle_history(session: SessionState, params: HistoryReply) -> Iterator[CdpO
         past.entry = numbers[at]
         past.known = as_of
     if all(move <= as_of for move, _ in past.pending):
-        yield from released(session, way)
+        yield from release_waiting(session, way)
 
 
-def released(session: SessionState, way: str = "") -> Iterator[CdpObservation]:
+def release_waiting(session: SessionState, way: str = "") -> Iterator[CdpObservation]:
     """Tell what waited for the direction; nobody knows it where ``way`` is empty."""
     pending, session.history.pending = session.history.pending, []
     for _, data in pending:

@@ -181,7 +181,7 @@ def note_failure(browser: BrowserState, params: Params) -> None:
         remember(browser.errors, params["requestId"], params.get("errorText", ""))
 
 
-def crashed(browser: BrowserState, session: SessionState) -> Iterator[CdpObservation]:
+def record_crash(browser: BrowserState, session: SessionState) -> Iterator[CdpObservation]:
     """The renderer of a frame in a process of its own is gone; of a whole tab the list of targets
     tells."""
     for name in (session.root, *browser.below(session.root)):
@@ -290,7 +290,7 @@ def _commit_cause(browser: BrowserState, name: str, loader: str, *, restored: bo
 
 
 def _moved(session: SessionState, data: dict[str, Any], how: str) -> CdpObservation:
-    history.moved(session, data, how)
+    history.record_move(session, data, how)
     if how == "reload":
         data["navigation_type"] = how
     return CdpObservation("page.navigated", data)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from agentd.sources.cdp.folds import dialogs, downloads, navigation, page_events, sessions, tabs
-from agentd.sources.cdp.folds.history import MAX_LATE, released
+from agentd.sources.cdp.folds.history import MAX_LATE, release_waiting
 from agentd.sources.cdp.folds.visual import SAID, Visual
 from agentd.sources.cdp.network import worker_gap
 from agentd.sources.cdp.network.network import Network
@@ -99,7 +99,7 @@ class Normaliser:
 
     def settle(self) -> Iterator[CdpObservation]:
         """From here on what comes is news, not baseline."""
-        yield from tabs.settled(self.browser)
+        yield from tabs.settle_baseline(self.browser)
         self.browser.settled = True
 
     def fenced(self, *, patient: bool = True) -> Iterator[CdpObservation]:
@@ -145,7 +145,7 @@ class Normaliser:
                 yield from worker_gap.emit_worker_gap(state)
             if state.arrival is not None and patient:
                 yield from state.arrival.fenced()
-        yield from tabs.counted(self.browser)
+        yield from tabs.count_active_tabs(self.browser)
 
     def _fold(self, session: str, method: str, params: Params) -> Iterable[CdpObservation]:
         if method.startswith("Target."):
@@ -211,7 +211,7 @@ class Normaliser:
     def _handle_attached(
         self, browser: BrowserState, parent: str, params: AttachedToTarget
     ) -> Iterable[CdpObservation]:
-        sessions.attached(browser, parent, params["sessionId"], params["targetInfo"])
+        sessions.record_attachment(browser, parent, params["sessionId"], params["targetInfo"])
         if params["targetInfo"]["type"] == "service_worker":
             self.network.note_served(browser)
         return ()
@@ -229,7 +229,7 @@ class Normaliser:
         browser.pages.above.pop(params["sessionId"], None)
         if state is None:
             return
-        yield from released(state)
+        yield from release_waiting(state)
         yield from page_events.lost(state)
         yield from page_events.hidden_until_left(state, tuple(state.reopened))
         if state.arrival is not None:
@@ -271,7 +271,7 @@ class Normaliser:
     ) -> Iterator[CdpObservation]:
         state.crashed = True
         state.contexts.clear()
-        return navigation.crashed(browser, state)
+        return navigation.record_crash(browser, state)
 
     def _handle_reloaded(
         self, _browser: BrowserState, state: SessionState, _params: Params
@@ -328,7 +328,7 @@ def _release_in_order(
         if (waits or state.history.pending) and len(state.late) < MAX_LATE:
             state.late.append(event)
         elif not waits:
-            yield from released(state)
+            yield from release_waiting(state)
             yield event
         else:
             state.lost += 1

@@ -10,7 +10,7 @@ import orjson
 
 from agentd.sources.cdp.attach.precedence import ANSWERED
 from agentd.sources.cdp.folds import tabs, visual
-from agentd.sources.cdp.folds.page_fields import FIELDS, checked
+from agentd.sources.cdp.folds.page_fields import FIELDS, check_fields
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.state.protocol import (
     BindingCalled,
@@ -131,7 +131,7 @@ def _handle_message(
 
 def _checked_observation(report: _Report) -> CdpObservation:
     """The observation of a kind that the page reports itself: no field but those of its kind."""
-    kept = checked(report.kind, report.data)
+    kept = check_fields(report.kind, report.data)
     if report.kind == "form.submitted":
         form = kept.setdefault("form", {})
         form["action"] = report.browser.secrets.mask_url(form.get("action", ""))
@@ -154,13 +154,13 @@ def _handle_title(report: _Report) -> Iterable[CdpObservation]:
     if session.hidden:
         session.title = title
         return ()
-    return tabs.titled(browser, session.tab, title, browser.frames[report.frame].url)
+    return tabs.record_title(browser, session.tab, title, browser.frames[report.frame].url)
 
 
 def _handle_front(report: _Report) -> Iterable[CdpObservation]:
     if not report.is_of_shown_page:
         return ()
-    return tabs.focused(report.browser, report.session, report.data.get("front") is True)
+    return tabs.record_focus(report.browser, report.session, report.data.get("front") is True)
 
 
 def _handle_visual(report: _Report) -> Iterable[CdpObservation]:

@@ -88,7 +88,7 @@ _FORM = ("id", "attr_name", "name", "action", "method")
 _PARTS = {"element": _ELEMENT, "target": _ELEMENT, "form": _FORM}
 
 
-def checked(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+def check_fields(kind: str, data: dict[str, Any]) -> dict[str, Any]:
     """What of ``data`` passes for ``kind``, its texts cut."""
     return {
         name: _clean(

@@ -52,7 +52,7 @@ class PageTrees:
         page/tree.js, or false where it is not there."""
         nodes, is_cut = self._read(answer)
         if nodes is None:
-            return unread(where, "the page gave no tree")
+            return unread_document(where, "the page gave no tree")
         digest = sha256(canonical(nodes))
         data: VisualTreeRecorded = {**_address(where), "sha256": digest}
         if is_cut:
@@ -116,7 +116,7 @@ class PageTrees:
         return self._masked(value)
 
 
-def unread(where: FrameAddress, reason: str) -> VisualTreeRecorded:
+def unread_document(where: FrameAddress, reason: str) -> VisualTreeRecorded:
     """Return what is recorded of a document that could not be read."""
     return {**_address(where), "reason": reason}
 

@@ -23,7 +23,7 @@ from agentd.sources.cdp.state.state import (
 )
 
 
-def attached(browser: BrowserState, parent: str, session: str, info: TargetInfo) -> None:
+def record_attachment(browser: BrowserState, parent: str, session: str, info: TargetInfo) -> None:
     """A target was attached to from the session ``parent`` ("": the browser's own)."""
     kind = info["type"]
     if kind == "tab":
@@ -31,7 +31,7 @@ def attached(browser: BrowserState, parent: str, session: str, info: TargetInfo)
     elif kind in WORKERS:
         browser.sessions[session] = _worker_state(browser, parent, info)
     elif kind == "page":
-        tab = tabs.attached(browser, parent, info)
+        tab = tabs.open_tab(browser, parent, info)
         browser.sessions[session] = _document_state(browser, tab, info)
     else:
         tab = browser.session_state(parent).tab
@@ -82,7 +82,7 @@ def handle_shown(browser: BrowserState, info: TargetInfo) -> Iterator[CdpObserva
         late, state.late = state.late, []
         yield from map(_as_news, late) if browser.settled else late
         known = browser.frames.get(page)
-        yield from tabs.titled(browser, tab, state.title, known.url if known else "")
+        yield from tabs.record_title(browser, tab, state.title, known.url if known else "")
 
 
 def _as_news(seen: CdpObservation) -> CdpObservation:

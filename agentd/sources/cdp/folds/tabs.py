@@ -42,7 +42,7 @@ def handle_info(
     # Until a page names itself the browser shows its address as the title.
     title = info.get("title", "")
     if not info["url"].rstrip("/").endswith(title.rstrip("/")):
-        yield from titled(browser, tab, title, url)
+        yield from record_title(browser, tab, title, url)
 
 
 def handle_destroyed(
@@ -54,7 +54,7 @@ def handle_destroyed(
     if is_unheard and browser.live and browser.settled:
         yield from gap(REQUESTS + DOWNLOADS, "a tab was gone before it could be listened to")
     if pages.is_shown(page):
-        yield from closed(browser, pages.tab(page))
+        yield from close_tab(browser, pages.tab(page))
     pages.tabs.pop(page, None)
 
 
@@ -67,7 +67,7 @@ def handle_crashed(
         yield CdpObservation("tab.crashed", {"tab": tab})
 
 
-def attached(browser: BrowserState, parent: str, info: TargetInfo) -> str:
+def open_tab(browser: BrowserState, parent: str, info: TargetInfo) -> str:
     """A page target was attached to, from the session ``parent``; gives its tab."""
     pages, page = browser.pages, info["targetId"]
     browser.profiles.add(info.get("browserContextId", ""))
@@ -78,7 +78,7 @@ def attached(browser: BrowserState, parent: str, info: TargetInfo) -> str:
     return tab
 
 
-def closed(browser: BrowserState, tab: str) -> Iterator[CdpObservation]:
+def close_tab(browser: BrowserState, tab: str) -> Iterator[CdpObservation]:
     """The tab is gone, and its frames with it."""
     known = browser.tabs.pop(tab, None)
     if known is None:
@@ -92,7 +92,9 @@ def closed(browser: BrowserState, tab: str) -> Iterator[CdpObservation]:
     yield CdpObservation("tab.closed", {"tab": tab})
 
 
-def focused(browser: BrowserState, session: SessionState, front: bool) -> Iterator[CdpObservation]:
+def record_focus(
+    browser: BrowserState, session: SessionState, front: bool
+) -> Iterator[CdpObservation]:
     """A page says that it is in front now, or no more."""
     pages = browser.pages
     pages.focused.pop(session.tab, None)
@@ -104,7 +106,7 @@ def focused(browser: BrowserState, session: SessionState, front: bool) -> Iterat
         yield CdpObservation(ACTIVATED, {"tab": session.tab})
 
 
-def settled(browser: BrowserState) -> Iterator[CdpObservation]:
+def settle_baseline(browser: BrowserState) -> Iterator[CdpObservation]:
     """The baseline is in: the tab in front, if exactly one says that it is."""
     pages = browser.pages
     if len(pages.focused) == 1:
@@ -112,7 +114,7 @@ def settled(browser: BrowserState) -> Iterator[CdpObservation]:
         yield CdpObservation(ACTIVATED, {"tab": pages.front, "baseline": True})
 
 
-def counted(browser: BrowserState) -> Iterator[CdpObservation]:
+def count_active_tabs(browser: BrowserState) -> Iterator[CdpObservation]:
     """To be asked when every page has said where it stands: a harness that gives all of them the
     focus hides which one is in front."""
     several = len(browser.pages.focused) > 1
@@ -126,7 +128,7 @@ def counted(browser: BrowserState) -> Iterator[CdpObservation]:
             yield CdpObservation("gap.ended", part)
 
 
-def titled(browser: BrowserState, tab: str, title: str, url: str) -> Iterator[CdpObservation]:
+def record_title(browser: BrowserState, tab: str, title: str, url: str) -> Iterator[CdpObservation]:
     """The tab's title is ``title``, says the list of targets or the page; told once."""
     known = browser.tabs.get(tab)
     if known is None or not title or known["title"] == title[:MAX_TITLE_LENGTH]:

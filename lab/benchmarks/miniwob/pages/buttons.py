@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lab.benchmarks.base import BadSourceError
-from lab.benchmarks.miniwob.conditions import Condition, any_of, clicked, clicked_at, then
+from lab.benchmarks.miniwob.conditions import Condition, any_of, click_condition, clicked_at, then
 from lab.benchmarks.miniwob.instance import Instance, attribute, inside, path, text
 from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
@@ -22,7 +22,7 @@ FIGURES = {"rect": "Rectangle", "circle": "Circle", "polygon": "Triangle"}
 
 def button(name: str) -> PagePlan:
     """Clicking the named button, one of several."""
-    return PagePlan(clicked(role="button", name=name), once=clicked(role="button"))
+    return PagePlan(click_condition(role="button", name=name), once=click_condition(role="button"))
 
 
 @page("click-test-2")
@@ -52,7 +52,10 @@ def dialog_button(instance: Instance) -> PagePlan:
 @page("click-button-sequence")
 def two_buttons(instance: Instance) -> PagePlan:
     """Two buttons in an order; the second alone ends the round."""
-    one, two = clicked(role="button", name="ONE"), clicked(role="button", name="TWO")
+    one, two = (
+        click_condition(role="button", name="ONE"),
+        click_condition(role="button", name="TWO"),
+    )
     right = then(one, two)
     return PagePlan(right, [("one", one), ("two", right)], once=two)
 
@@ -62,7 +65,10 @@ def delayed(instance: Instance) -> PagePlan:
     """A button, a wait of some seconds, another button: the page pays less the farther off the wait
     is."""
     seconds = int(instance.find(r"wait (\d+) seconds")[0])
-    one, two = clicked(role="button", name="ONE"), clicked(role="button", name="TWO")
+    one, two = (
+        click_condition(role="button", name="ONE"),
+        click_condition(role="button", name="TWO"),
+    )
     tiers = [
         (credit, _between(one, two, seconds, off))
         for credit, off in ((0.35, 0.65), (0.6, 0.4), (1.0, 0.15))
@@ -90,7 +96,9 @@ def widget(instance: Instance) -> PagePlan:
         raise BadSourceError(
             f"utterance: no widget {instance.quoted[0]!r}, wanted one of {', '.join(WIDGETS)}"
         )
-    return PagePlan(clicked(**wanted), once=any_of(clicked(**one) for one in WIDGETS.values()))
+    return PagePlan(
+        click_condition(**wanted), once=any_of(click_condition(**one) for one in WIDGETS.values())
+    )
 
 
 @page("identify-shape")

@@ -8,7 +8,7 @@ import re
 
 from detectors.model.json_value import JsonObject
 from lab.benchmarks.base import BadSourceError
-from lab.benchmarks.miniwob.conditions import clicked
+from lab.benchmarks.miniwob.conditions import click_condition
 from lab.benchmarks.miniwob.instance import Instance, attribute, inside, text
 from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
@@ -27,7 +27,7 @@ const bad = chosen.filter((is, n) => is && !given.wanted[n]).length;
 const every = good === given.wanted.filter((is) => is).length;
 return { score: every && !bad ? 1 : -1, begun: good > 0 && !bad, every: every && !bad };
 """
-    return state_plan(body, {"wanted": wanted}, ["begun", "every"], clicked(id="submit"))
+    return state_plan(body, {"wanted": wanted}, ["begun", "every"], click_condition(id="submit"))
 
 
 @page("click-checkboxes-large")
@@ -63,7 +63,11 @@ const good = right.filter((is) => is).length;
 return { score: (2 * good - right.length) / right.length, one: good >= 1, two: good >= 2, three: good >= 3 };
 """
     return state_plan(
-        body, {}, ["one", "two", "three"], clicked(id="submit"), [(0.333333, 1 / 3), (1.0, 1.0)]
+        body,
+        {},
+        ["one", "two", "three"],
+        click_condition(id="submit"),
+        [(0.333333, 1 / 3), (1.0, 1.0)],
     )
 
 
@@ -112,7 +116,9 @@ const good = counts.filter((n, at) => given.fits[at]).reduce((sum, n) => sum + n
 const every = !bad && good === given.many;
 return { score: every ? 1 : -1, begun: !bad && good > 0, every };
 """
-    return state_plan(body, given, ["begun", "every"], clicked(role="button", name="Order!"))
+    return state_plan(
+        body, given, ["begun", "every"], click_condition(role="button", name="Order!")
+    )
 
 
 @page("generate-number")
@@ -134,7 +140,7 @@ const odd = number % 2 !== 0, less = number < given.bound, greater = number > gi
 const right = drawn && { less, greater, odd, even: !odd }[given.kind];
 return { score: right ? 1 : -1, drawn, right };
 """
-    return state_plan(body, given, ["drawn", "right"], clicked(id="submit"))
+    return state_plan(body, given, ["drawn", "right"], click_condition(id="submit"))
 
 
 @page("find-greatest")
@@ -146,4 +152,6 @@ const most = Math.max(...cards.map((card) => Number(text(card)))), picked = open
 const right = picked && Number(text(open[0])) === most;
 return { score: right ? 1 : picked ? 0.1 : -1, picked, right };
 """
-    return state_plan(body, {}, ["picked", "right"], clicked(id="submit"), [(0.1, 0.1), (1.0, 1.0)])
+    return state_plan(
+        body, {}, ["picked", "right"], click_condition(id="submit"), [(0.1, 0.1), (1.0, 1.0)]
+    )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from detectors.model.json_value import JsonObject
-from lab.benchmarks.miniwob.conditions import clicked
+from lab.benchmarks.miniwob.conditions import click_condition
 from lab.benchmarks.miniwob.instance import Instance, attribute, text
 from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
@@ -177,7 +177,7 @@ const went = given.larger ? now > given.start : now < given.start;
 return { score: went ? 1 : -1, moved: Math.abs(now - given.start) >= 1, went };
 """
     given: JsonObject = {"side": side, "larger": way == "larger", "start": int(sizes[side])}
-    return state_plan(body, given, ["moved", "went"], clicked(id="submit"))
+    return state_plan(body, given, ["moved", "went"], click_condition(id="submit"))
 
 
 @page("bisect-angle")
@@ -223,7 +223,7 @@ const called = (field ? field.value : text(made)).toLowerCase() === given.name;
 return { score: placed && called ? 1 : -1, drawn, placed, named: placed && called };
 """
     return state_plan(
-        body, given, ["drawn", "placed", "named"], clicked(role="button", name="Create")
+        body, given, ["drawn", "placed", "named"], click_condition(role="button", name="Create")
     )
 
 

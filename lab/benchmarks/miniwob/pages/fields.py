@@ -7,9 +7,9 @@ from datetime import datetime
 from lab.benchmarks.miniwob.conditions import (
     SUBMIT,
     Condition,
-    checked,
-    clicked,
-    filled,
+    check_condition,
+    click_condition,
+    fill_condition,
     none,
     then,
     together,
@@ -21,8 +21,11 @@ from lab.benchmarks.miniwob.registry import page
 
 def one_field(field: str, value: str, begun: str = "") -> PagePlan:
     """One text field and Submit; its beginning is a step of its own."""
-    right = filled(field, value)
-    steps = [("begun", filled(field, {"starts_with": begun or value[:1]})), ("filled", right)]
+    right = fill_condition(field, value)
+    steps = [
+        ("begun", fill_condition(field, {"starts_with": begun or value[:1]})),
+        ("filled", right),
+    ]
     return PagePlan(then(right, SUBMIT), steps, once=SUBMIT)
 
 
@@ -86,8 +89,8 @@ def time_of_day(instance: Instance) -> PagePlan:
 def option(instance: Instance) -> PagePlan:
     """The named radio button is checked, one of several."""
     (wanted,) = instance.find(r"^Select (.+) and click Submit\.$")
-    right = then(checked(wanted), SUBMIT)
-    return PagePlan(right, [("option", checked(wanted)), ("pressed", right)], once=SUBMIT)
+    right = then(check_condition(wanted), SUBMIT)
+    return PagePlan(right, [("option", check_condition(wanted)), ("pressed", right)], once=SUBMIT)
 
 
 @page("click-scroll-list")
@@ -95,9 +98,9 @@ def scroll_list(instance: Instance) -> PagePlan:
     """One or more options of a list that allows many."""
     asked = instance.find(r"^Select (.+) from the scroll list")[0].split(", ")
     others = [name for name in map(text, instance.all("#options option")) if name not in asked]
-    chosen = [filled("options", name) for name in asked]
-    press = clicked(role="button", name="Submit")
-    right = then(together(*chosen, none(filled("options", {"one_of": others}))), press)
+    chosen = [fill_condition("options", name) for name in asked]
+    press = click_condition(role="button", name="Submit")
+    right = then(together(*chosen, none(fill_condition("options", {"one_of": others}))), press)
     return PagePlan(
         right, [("one", {"any_of": {"of": chosen}}), ("all", together(*chosen))], once=press
     )
@@ -109,22 +112,22 @@ def radio_and_number(instance: Instance) -> PagePlan:
     radio for the right one."""
     _, nth = instance.find(r"Check the (\d)\w\w radio .+ into the (\d)\w\w textbox")
     number = instance.quoted[0]
-    empty = [none(filled(f"input-{n}", {"glob": "?*"})) for n in "123" if n != nth]
-    right = filled(f"input-{nth}", number)
-    goal = then(together(checked("radio"), right, *empty), SUBMIT)
-    return PagePlan(goal, [("radio", checked("radio")), ("number", right)], once=SUBMIT)
+    empty = [none(fill_condition(f"input-{n}", {"glob": "?*"})) for n in "123" if n != nth]
+    right = fill_condition(f"input-{nth}", number)
+    goal = then(together(check_condition("radio"), right, *empty), SUBMIT)
+    return PagePlan(goal, [("radio", check_condition("radio")), ("number", right)], once=SUBMIT)
 
 
 @page("form-sequence-3")
 def dropdown(instance: Instance) -> PagePlan:
     """A list that is drawn by script, then one of three buttons."""
     (item,) = instance.find(r"Choose (.+) from the dropdown")
-    chosen = clicked(tag="li", text=item)
-    press = clicked(role="button", name=instance.quoted[0])
+    chosen = click_condition(tag="li", text=item)
+    press = click_condition(role="button", name=instance.quoted[0])
     others = [text(node) for node in instance.all("#dropdown option") if text(node) != item]
-    last = then({"none_of": {"of": [clicked(tag="li", text={"one_of": others})]}}, chosen)
+    last = then({"none_of": {"of": [click_condition(tag="li", text={"one_of": others})]}}, chosen)
     buttons = [text(node) for node in instance.all("#buttons button")]
-    once = clicked(role="button", name={"one_of": buttons})
+    once = click_condition(role="button", name={"one_of": buttons})
     return PagePlan(
         then(last, press), [("item", chosen), ("pressed", then(chosen, press))], once=once
     )
@@ -135,8 +138,8 @@ def autocomplete(instance: Instance) -> PagePlan:
     """An item with a given start and, sometimes, a given end."""
     start, *ends = instance.quoted
     right = [
-        filled("Tags:", {"starts_with": start}),
-        *(filled("Tags:", {"ends_with": end}) for end in ends),
+        fill_condition("Tags:", {"starts_with": start}),
+        *(fill_condition("Tags:", {"ends_with": end}) for end in ends),
     ]
     steps = [("begun", right[0]), ("filled", together(*right))]
     return PagePlan(then(together(*right), SUBMIT), steps, once=SUBMIT)
@@ -150,7 +153,7 @@ def guess(instance: Instance) -> PagePlan:
         for way in ("lower", "higher")
     ]
     steps: list[tuple[str, Condition]] = [
-        ("guessed", then(filled("tt", {"glob": "?*"}), SUBMIT)),
+        ("guessed", then(fill_condition("tt", {"glob": "?*"}), SUBMIT)),
         ("hint", {"any_of": {"of": hint}}),
     ]
     told: Condition = {"text_visible": {"text": {"contains": "Correct!"}}}
@@ -161,7 +164,10 @@ def guess(instance: Instance) -> PagePlan:
 def search(instance: Instance) -> PagePlan:
     """A search, then the nth of its results."""
     wanted = instance.quoted[0]
-    typed, press = filled("search-text", wanted), clicked(role="button", name="Search")
+    typed, press = (
+        fill_condition("search-text", wanted),
+        click_condition(role="button", name="Search"),
+    )
     searched = then(typed, press)
-    right = then(typed, press, clicked(role="link", name=wanted))
+    right = then(typed, press, click_condition(role="link", name=wanted))
     return PagePlan(right, [("typed", typed), ("searched", searched)])

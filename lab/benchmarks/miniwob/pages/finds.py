@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lab.benchmarks.miniwob.conditions import clicked
+from lab.benchmarks.miniwob.conditions import click_condition
 from lab.benchmarks.miniwob.instance import Instance
 from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
-from lab.benchmarks.miniwob.state import PROBE, expression, reads, scored, state_plan
+from lab.benchmarks.miniwob.state import PROBE, expression, reads, score_condition, state_plan
 
 KINDS = {"phone": r"\d+-\d+-\d+", "email": r"\S+@\S+", "address": r"\d+ .+"}
 """How a contact's links read: nothing else tells them apart as they are clicked."""
@@ -21,10 +21,10 @@ def phone_book(instance: Instance) -> PagePlan:
 const found = text(one("#contact .name")) === given.name;
 return { score: found ? 1 : -1, found };
 """
-    any_link = clicked(tag="a", text={"regex": "|".join(KINDS.values())})
-    link = clicked(tag="a", text={"regex": KINDS[kind]})
-    steps = [("found", reads("state.found")), ("link", scored(link, 1.0))]
-    goal = [(0.4, scored(any_link, 1.0)), (1.0, scored(link, 1.0))]
+    any_link = click_condition(tag="a", text={"regex": "|".join(KINDS.values())})
+    link = click_condition(tag="a", text={"regex": KINDS[kind]})
+    steps = [("found", reads("state.found")), ("link", score_condition(link, 1.0))]
+    goal = [(0.4, score_condition(any_link, 1.0)), (1.0, score_condition(link, 1.0))]
     return PagePlan(goal, steps, any_link, {PROBE: expression(body, {"name": name})})
 
 
@@ -56,5 +56,5 @@ const places = from.includes(given.from) && to.includes(given.to);
 return { score: booked ? 1 : -1, places, filled, listed: filled && listed };
 """
     )
-    press = clicked(role="button", name={"starts_with": "Book flight for"})
+    press = click_condition(role="button", name={"starts_with": "Book flight for"})
     return state_plan(body, given, ["places", "filled", "listed"], press)

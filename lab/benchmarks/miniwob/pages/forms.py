@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from lab.benchmarks.miniwob.conditions import any_of, clicked
+from lab.benchmarks.miniwob.conditions import any_of, click_condition
 from lab.benchmarks.miniwob.instance import Instance
 from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
@@ -99,7 +99,9 @@ return { score: genre && director && year ? 1 : -1, genre, director, year };
 """
     given = {"genre": genre.lower(), "director": director.lower(), "year": year}
     names = {"one_of": ["Submit", "Search", "Go!"]}
-    press = any_of([clicked(role="button", name=names), clicked(tag="div", text=names)])
+    press = any_of(
+        [click_condition(role="button", name=names), click_condition(tag="div", text=names)]
+    )
     return state_plan(body, given, ["genre", "director", "year"], press)
 
 

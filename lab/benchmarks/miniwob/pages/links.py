@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborNode
 
-from lab.benchmarks.miniwob.conditions import SUBMIT, Condition, any_of, clicked, then
+from lab.benchmarks.miniwob.conditions import SUBMIT, Condition, any_of, click_condition, then
 from lab.benchmarks.miniwob.instance import Instance, attribute, text
 from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
@@ -16,7 +16,9 @@ LINK = "#area span.alink"
 @page("click-link", "click-tab-2-easy")
 def link(instance: Instance) -> PagePlan:
     """Words of a text are links; one of them is asked for."""
-    return PagePlan(clicked(text=instance.quoted[0], tag="span"), once=clicked(tag="span"))
+    return PagePlan(
+        click_condition(text=instance.quoted[0], tag="span"), once=click_condition(tag="span")
+    )
 
 
 @page("click-tab-2-hard", "click-collapsible-2", "click-collapsible-2-nodelay")
@@ -24,16 +26,16 @@ def link_in_section(instance: Instance) -> PagePlan:
     """The link stands in one of several tabs or sections, of which one has to be opened."""
     wanted = instance.quoted[0]
     panels = [_panel(node) for node in instance.all(LINK) if text(node) == wanted]
-    take = clicked(text=wanted, tag="span")
+    take = click_condition(text=wanted, tag="span")
     steps: list[tuple[str, Condition]] = []
     if all(panel is not None and attribute(panel, "aria-hidden") == "true" for panel in panels):
         opened = any_of(
-            clicked(role="tab", name=_label(instance, panel))
+            click_condition(role="tab", name=_label(instance, panel))
             for panel in panels
             if panel is not None
         )
         steps = [("section", opened), ("link", then(opened, take))]
-    return PagePlan(take, steps, once=clicked(tag="span"))
+    return PagePlan(take, steps, once=click_condition(tag="span"))
 
 
 def _panel(node: LexborNode) -> LexborNode | None:
@@ -54,11 +56,12 @@ def link_or_tab(instance: Instance) -> PagePlan:
     panels = [_panel(node) for node in instance.all(LINK) if text(node) == wanted]
     if any(panel is None or attribute(panel, "aria-hidden") != "true" for panel in panels):
         return PagePlan(
-            clicked(text=wanted, tag="span"),
-            once=any_of([clicked(tag="span"), clicked(role="tab")]),
+            click_condition(text=wanted, tag="span"),
+            once=any_of([click_condition(tag="span"), click_condition(role="tab")]),
         )
     return PagePlan(
-        clicked(role="tab", name="Tab #2"), once=any_of([clicked(tag="span"), clicked(role="tab")])
+        click_condition(role="tab", name="Tab #2"),
+        once=any_of([click_condition(tag="span"), click_condition(role="tab")]),
     )
 
 
@@ -66,7 +69,7 @@ def link_or_tab(instance: Instance) -> PagePlan:
 def tab(instance: Instance) -> PagePlan:
     """Clicking the named one of three tabs."""
     (name,) = instance.find(r"Click on (Tab #\d)")
-    return PagePlan(clicked(role="tab", name=name), once=clicked(role="tab"))
+    return PagePlan(click_condition(role="tab", name=name), once=click_condition(role="tab"))
 
 
 @page("click-collapsible-nodelay")
@@ -77,7 +80,7 @@ const panels = all("#area .ui-accordion-content");
 const open = panels.filter((panel) => getComputedStyle(panel).display !== "none").length === 1;
 return { score: open ? 1 : -1, open };
 """
-    opened = clicked(role="tab", name=text(instance.first("#area h3")))
+    opened = click_condition(role="tab", name=text(instance.first("#area h3")))
     plan = state_plan(body, {}, ["open"], before=[("section", opened)])
     # The press itself closes the section again: how it stood before is what counts.
     return PagePlan(then(reads("state.open"), SUBMIT), plan.steps, SUBMIT, plan.probes)
@@ -88,9 +91,11 @@ def menu(instance: Instance) -> PagePlan:
     """A leaf of a nested menu that opens under the mouse."""
     (path,) = instance.find(r"Select (.+)$")
     *parents, leaf = path.split(">")
-    take = clicked(role="menuitem", name=leaf)
+    take = click_condition(role="menuitem", name=leaf)
     steps = [(f"menu-{n}", _pointed(name)) for n, name in enumerate(parents, 1)]
-    return PagePlan(take, [*steps, ("item", take)] if steps else [], once=clicked(role="menuitem"))
+    return PagePlan(
+        take, [*steps, ("item", take)] if steps else [], once=click_condition(role="menuitem")
+    )
 
 
 def _pointed(name: str) -> Condition:
@@ -98,7 +103,7 @@ def _pointed(name: str) -> Condition:
     return any_of(
         [
             {"observed": {"kind": "element.hovered", "where": item}},
-            clicked(role="menuitem", name=name),
+            click_condition(role="menuitem", name=name),
         ]
     )
 
@@ -106,15 +111,15 @@ def _pointed(name: str) -> Condition:
 @page("click-menu-2")
 def menu_button(instance: Instance) -> PagePlan:
     """A button opens a menu; one of its items is asked for by its label or its icon."""
-    opened = clicked(role="button", name="Menu")
+    opened = click_condition(role="button", name="Menu")
     label = instance.quoted[1] if len(instance.quoted) > 1 else _by_icon(instance)
     inner = [node for node in instance.all("#menu ul li") if text(node) == label]
-    right = then(opened, clicked(role="menuitem", name=label))
+    right = then(opened, click_condition(role="menuitem", name=label))
     deeper = [("submenu", _pointed("Playback"))] if inner else []
     return PagePlan(
         right,
         [("menu", opened), *deeper, ("item", right)],
-        once=clicked(role="menuitem", name=_leaves(instance)),
+        once=click_condition(role="menuitem", name=_leaves(instance)),
     )
 
 
@@ -142,10 +147,12 @@ def tree(instance: Instance) -> PagePlan:
     wanted = instance.quoted[0]
     found = [node for node in instance.all("#tree li > span") if text(node) == wanted]
     parents = _folders(found[0]) if found else []
-    take = clicked(tag="span", text=wanted)
-    steps = [(f"folder-{n}", clicked(tag="span", text=name)) for n, name in enumerate(parents, 1)]
+    take = click_condition(tag="span", text=wanted)
+    steps = [
+        (f"folder-{n}", click_condition(tag="span", text=name)) for n, name in enumerate(parents, 1)
+    ]
     files = [text(node) for node in instance.all("#tree li > span.file")]
-    ends = any_of([take, clicked(tag="span", text={"one_of": files})]) if files else take
+    ends = any_of([take, click_condition(tag="span", text={"one_of": files})]) if files else take
     return PagePlan(take, [*steps, ("item", take)] if steps else [], once=ends)
 
 

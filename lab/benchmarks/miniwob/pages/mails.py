@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from lab.benchmarks.base import BadSourceError
-from lab.benchmarks.miniwob.conditions import any_of, clicked, clicked_at, then
+from lab.benchmarks.miniwob.conditions import any_of, click_condition, clicked_at, then
 from lab.benchmarks.miniwob.instance import Instance, inside, path, text
 from lab.benchmarks.miniwob.plan import PagePlan, UnobservableError
 from lab.benchmarks.miniwob.registry import page
@@ -87,7 +87,9 @@ const written = replying && one("#reply-text").value === given.words;
 return { score: written ? 1 : -1, open, replying, written };
 """
         )
-        return state_plan(body, given, ["open", "replying", "written"], clicked(id="send-reply"))
+        return state_plan(
+            body, given, ["open", "replying", "written"], click_condition(id="send-reply")
+        )
     body = (
         _OPEN
         + """
@@ -97,7 +99,9 @@ const addressed = whole && one(".forward-sender", form).value === given.to;
 return { score: addressed ? 1 : -1, open, forwarding, addressed };
 """
     )
-    return state_plan(body, given, ["open", "forwarding", "addressed"], clicked(id="send-forward"))
+    return state_plan(
+        body, given, ["open", "forwarding", "addressed"], click_condition(id="send-forward")
+    )
 
 
 def _icon(instance: Instance, asked: MailRequest) -> PagePlan:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from detectors.model.json_value import JsonObject
-from lab.benchmarks.miniwob.conditions import any_of, clicked, clicked_at
+from lab.benchmarks.miniwob.conditions import any_of, click_condition, clicked_at
 from lab.benchmarks.miniwob.instance import Instance, inside, path, text
 from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
-from lab.benchmarks.miniwob.state import scored, state_plan
+from lab.benchmarks.miniwob.state import score_condition, state_plan
 
 ICONS = ("Reply", "Retweet", "Like")
 
@@ -30,7 +30,7 @@ def one_post(instance: Instance) -> PagePlan:
         ]
         return PagePlan(
             clicked_at({"one_of": places}),
-            once=any_of([clicked(tag="li"), clicked_at({"one_of": ends})]),
+            once=any_of([click_condition(tag="li"), clicked_at({"one_of": ends})]),
         )
     body = """
 const open = all("#area .media").filter((post) => !has(one("ul", post), "hide"));
@@ -38,10 +38,13 @@ const own = open.length > 0 && open.every((post) => text(one(".username", post))
 return { score: own ? 1 : -1, open: own };
 """
     words = f"{action} {user}" if action in ("Mute", "Block") else action
-    press = clicked(tag="li", text=words)
+    press = click_condition(tag="li", text=words)
     plan = state_plan(body, {"user": user}, ["open"], press)
     return PagePlan(
-        plan.goal, [*plan.steps, ("chosen", scored(press, 1.0))], clicked(tag="li"), plan.probes
+        plan.goal,
+        [*plan.steps, ("chosen", score_condition(press, 1.0))],
+        click_condition(tag="li"),
+        plan.probes,
     )
 
 
@@ -65,4 +68,6 @@ const bad = icons.some((post, n) => post.some(([name, on]) => on && !(given.own[
 const every = !bad && good === given.many;
 return { score: every ? 1 : -1, begun: !bad && good > 0, every };
 """
-    return state_plan(body, given, ["begun", "every"], clicked(role="button", name="Submit"))
+    return state_plan(
+        body, given, ["begun", "every"], click_condition(role="button", name="Submit")
+    )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from selectolax.lexbor import LexborNode
 
 from lab.benchmarks.base import BadSourceError
-from lab.benchmarks.miniwob.conditions import Condition, any_of, clicked, clicked_at
+from lab.benchmarks.miniwob.conditions import Condition, any_of, click_condition, clicked_at
 from lab.benchmarks.miniwob.instance import Instance, attribute, path, text
 from lab.benchmarks.miniwob.pages.buttons import button
 from lab.benchmarks.miniwob.plan import PagePlan
@@ -58,7 +58,7 @@ def shape(instance: Instance) -> PagePlan:
     return PagePlan(
         clicked_at({"one_of": right}),
         once=any_of(
-            [clicked_at({"one_of": [path(node) for node in drawn]}), clicked(id="area_svg")]
+            [clicked_at({"one_of": [path(node) for node in drawn]}), click_condition(id="area_svg")]
         ),
     )
 

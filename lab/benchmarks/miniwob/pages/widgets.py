@@ -10,7 +10,7 @@ from lab.benchmarks.miniwob.conditions import Condition
 from lab.benchmarks.miniwob.instance import Instance, attribute
 from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
-from lab.benchmarks.miniwob.state import TWENTIETHS, scored, state_plan
+from lab.benchmarks.miniwob.state import TWENTIETHS, score_condition, state_plan
 
 _WHEEL = """
 const parts = (hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
@@ -137,4 +137,4 @@ return { score: removed && ends ? 1 : -1, listed, tried };
     plan = state_plan(body, {"ending": ending}, ["listed", "tried"], press)
     # Enter leaves no trace in the field: what was typed in the step before is the user's part in
     # it.
-    return PagePlan(scored(press, 1.0, steps=1), plan.steps, None, plan.probes)
+    return PagePlan(score_condition(press, 1.0, steps=1), plan.steps, None, plan.probes)
