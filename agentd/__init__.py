@@ -1,6 +1,6 @@
 """The daemon beside a sandbox: listens, numbers, keeps and ships. Never imports api."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agentd.inprocess.attaching import attach
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 __all__ = ["attach"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # Made when it is asked for: `import agentd` stays light.
     if name == "attach":
         from agentd.inprocess.attaching import attach as made

@@ -69,7 +69,7 @@ async def body_of(
 
 
 def check_fields(
-    body: Mapping[str, Any], fields: Mapping[str, tuple[type, ...]], needed: tuple[str, ...] = ()
+    body: Mapping[str, object], fields: Mapping[str, tuple[type, ...]], needed: tuple[str, ...] = ()
 ) -> None:
     """Raise `ControlProblemError` for the first field of an object that is none of ``fields``, of
     another type, or of ``needed`` and missing."""
@@ -95,7 +95,7 @@ async def _read_body(request: Request) -> bytearray:
     return raw
 
 
-def parse_object(raw: bytes | bytearray, name: str) -> dict[str, Any]:
+def parse_object(raw: bytes | bytearray, name: str) -> dict[str, object]:
     """Parse a JSON object, which messages call ``name``. Raises `ControlProblemError`."""
     try:
         body = orjson.loads(raw)

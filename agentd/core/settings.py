@@ -200,7 +200,9 @@ class DaemonSettings(CommandSettings):
         float, _seconds("how long a body may take to come to the control port (default 60)")
     ] = BODY_S
     journal_max: Annotated[int, _bytes("the journal's cap, as in 512M (default 1G)")] = KEEP_BYTES
-    connect: Annotated[Callable[[Mapping[str, Any]], Source] | None, Parameter(parse=False)] = None
+    connect: Annotated[Callable[[Mapping[str, object]], Source] | None, Parameter(parse=False)] = (
+        None
+    )
     """Makes the browser source inside a harness's process; never an option."""
     line: Annotated[BrowserLine | None, Parameter(parse=False)] = None
     """How script probes reach the browser there; never an option."""

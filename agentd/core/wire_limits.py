@@ -16,7 +16,7 @@ EVENT_DEPTH = 200
 _HEADER_BYTES = 1 << 12
 """More than a segment's header comes to."""
 
-_Container = Mapping[Any, Any] | list[Any] | tuple[Any, ...]
+_Container = Mapping[object, object] | list[object] | tuple[object, ...]
 _CONTAINERS = (Mapping, list, tuple)
 
 

@@ -86,7 +86,12 @@ class Membership:
         ``on``: the episode that it works on, ``done``: one that is closed and acknowledged,
         ``failed``: one that can't go on, and why. Raises as `register`.
         """
-        body: dict[str, Any] = {"on": on, "done": done, "through": through, "gaps": list(gaps)[:64]}
+        body: dict[str, object] = {
+            "on": on,
+            "done": done,
+            "through": through,
+            "gaps": list(gaps)[:64],
+        }
         if failed is not None:
             body["failed"] = {"episode": failed[0], "why": failed[1][:1_024] or "unknown"}
         return _parse_answer(

@@ -39,7 +39,7 @@ Folders = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]
 class SyncOwned(Protocol):
     """A page, context or browser of Playwright without asyncio."""
 
-    def close(self, *args: Any, **named: Any) -> None: ...
+    def close(self, *args: object, **named: object) -> None: ...
 
 
 class AsyncOwned(Protocol):
@@ -49,9 +49,9 @@ class AsyncOwned(Protocol):
 
 
 @overload
-def attach(given: AsyncOwned, *, patience_s: float = ..., **options: Any) -> Attaching: ...
+def attach(given: AsyncOwned, *, patience_s: float = ..., **options: object) -> Attaching: ...
 @overload
-def attach(given: SyncOwned, *, patience_s: float = ..., **options: Any) -> Watch: ...
+def attach(given: SyncOwned, *, patience_s: float = ..., **options: object) -> Watch: ...
 def attach(
     given: object,
     *,
@@ -163,7 +163,7 @@ def _library(given: object) -> str:
     )
 
 
-def _must_be_open(given: Any) -> None:
+def _must_be_open(given: object) -> None:
     name = type(given).__name__
     is_closed = getattr(given, "is_closed", None) or getattr(given, "isClosed", None)
     if is_closed is not None and is_closed():
@@ -173,7 +173,7 @@ def _must_be_open(given: Any) -> None:
         raise UsageError("attach: the Browser is closed; wanted an open one")
 
 
-def _must_be_chromium(given: Any) -> None:
+def _must_be_chromium(given: object) -> None:
     context = getattr(given, "context", given)
     browser = getattr(context, "browser", context)
     name = getattr(getattr(browser, "browser_type", None), "name", "chromium")

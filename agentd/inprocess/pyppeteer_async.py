@@ -30,7 +30,7 @@ class Pyppeteer:
         self._loop = asyncio.get_running_loop()
 
     @classmethod
-    async def from_object(cls, given: Any) -> Pyppeteer:
+    async def from_object(cls, given: object) -> Pyppeteer:
         """The browser that ``given`` belongs to, and the context that it stands for."""
         if isinstance(given, Browser):
             return cls(given, None)

@@ -13,7 +13,7 @@ ENDS = ("gap.ended", "alarm.ended")
 MAX_GAPS = 4_096
 """Sources and parts kept apart; what is beyond is counted as dropped."""
 
-GapEvent = tuple[str, Mapping[str, Any]]
+GapEvent = tuple[str, Mapping[str, object]]
 """Kind and data."""
 
 

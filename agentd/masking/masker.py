@@ -129,7 +129,7 @@ class Masker:
             before = argument
         return masked
 
-    def _mask_json(self, value: object, name: str, depth: int) -> Any:
+    def _mask_json(self, value: object, name: str, depth: int) -> object:
         if isinstance(value, str):
             return self._mask_value(name, value, depth, within=0)
         if isinstance(value, dict | list):
@@ -144,7 +144,7 @@ class Masker:
 
     def _mask_container(
         self, value: dict[str, object] | list[object], name: str, depth: int
-    ) -> Any:
+    ) -> object:
         if depth >= MAX_DEPTH:
             return MASK
         if isinstance(value, dict):

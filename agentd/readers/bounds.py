@@ -80,7 +80,7 @@ class _Clip:
         return plain(value)
 
 
-def plain(value: object) -> Any:
+def plain(value: object) -> object:
     """Return a value of a cell, a key or a tag as JSON: numbers and truth as they are, all else as
     its text."""
     if isinstance(value, Decimal):

@@ -65,7 +65,7 @@ def _paragraph(paragraph: Any) -> Facts:
     return facts | {name: value for name, value in looks.items() if value is not None}
 
 
-def _common(values: Iterable[object]) -> Any:
+def _common(values: Iterable[object]) -> object:
     """Return the value that all have, None where they differ."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None

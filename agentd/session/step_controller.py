@@ -147,7 +147,7 @@ class Conductor:
         before = self.steps.call_seq(kind, data["call"]) if "call" in data else None
         return self._append(kind, data, command) if before is None else before
 
-    async def finish(self, step: int, returned: dict[str, Any]) -> Said:
+    async def finish(self, step: int, returned: dict[str, object]) -> Said:
         """Journal what a tool call came back with, then the end of its step. Raises as `begin`."""
         async with self._in_turn():
             self._append_once("agent.tool_returned", returned, None)
@@ -238,7 +238,7 @@ class Conductor:
         return Said(self.steps.current, seq)
 
     def _say(
-        self, kind: str, data: dict[str, Any], command: int | None, source: str = "steps"
+        self, kind: str, data: dict[str, object], command: int | None, source: str = "steps"
     ) -> Said:
         # Numbered and in memory: said again, it is answered by its number once the disk takes it.
         return self._wait_durable(self._append(kind, data, command, source))

@@ -138,7 +138,7 @@ class StepStream(asyncio.Protocol):
             self._transport.resume_reading()
             self._is_paused = False
 
-    def _write(self, answer: dict[str, Any]) -> None:
+    def _write(self, answer: dict[str, object]) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(orjson.dumps(answer) + b"\n")
 
@@ -179,7 +179,7 @@ class StepStream(asyncio.Protocol):
         raise field_problem("line", None, f"one of {', '.join(_LINE_FIELDS)}")
 
 
-def _parse(raw: bytes) -> dict[str, Any]:
+def _parse(raw: bytes) -> dict[str, object]:
     """Return a line's object. Raises `ControlProblemError`."""
     line = parse_object(raw, "line")
     check_fields(line, _LINE_FIELDS)

@@ -451,7 +451,7 @@ class Supervisor:
         self._tasks.clear()
 
 
-async def _wait_for(works: Collection[asyncio.Task[Any]]) -> None:
+async def _wait_for(works: Collection[asyncio.Task[object]]) -> None:
     """Wait until all works are done, at most `SEAL_S`; what is not done by then is cancelled."""
     if not works:
         return

@@ -61,7 +61,7 @@ class CommandPoller:
             )
             response.raise_for_status()
             body = orjson.loads(response.content)
-            commands: list[dict[str, Any]] = body["commands"]
+            commands: list[dict[str, object]] = body["commands"]
         except (
             httpx.TransportError,
             httpx.HTTPStatusError,

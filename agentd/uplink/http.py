@@ -110,7 +110,7 @@ class Service:
             return plan
 
 
-def _cached(cache: Path) -> dict[str, Any] | None:
+def _cached(cache: Path) -> dict[str, object] | None:
     """The plan in ``cache``; None where there is none, or what a power cut left of one."""
     try:
         return _plan(cache.read_bytes())

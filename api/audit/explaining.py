@@ -102,14 +102,14 @@ class Explainer:
 
     async def _events(self, episode: str, wanted: Iterable[int]) -> dict[int, dict[str, Any]]:
         """These events, each stored segment read once."""
-        found: dict[int, dict[str, Any]] = {}
+        found: dict[int, dict[str, object]] = {}
         for seq in sorted(wanted):
             if seq not in found:
                 for frame in await self._audits.frames_beyond(episode, seq - 1, 1):
                     found |= {event.seq: event_to_json(event) for event in decode_frame(frame)}
         return {seq: found[seq] for seq in wanted if seq in found}
 
-    async def _edge(self, episode: str, reward: RewardJson) -> dict[str, Any] | None:
+    async def _edge(self, episode: str, reward: RewardJson) -> dict[str, object] | None:
         """What the daemon had computed of the step, if it was told to: a hint that pays nothing."""
         for frame in await self._audits.frames_beyond(episode, reward["through"], _SEGMENTS_AFTER):
             for event in decode_frame(frame):
@@ -131,7 +131,7 @@ class Explainer:
         return {"leaf": leaf.number, "statement": statement, "checkpoints": notes}
 
 
-def as_text(explanation: dict[str, Any]) -> str:
+def as_text(explanation: dict[str, object]) -> str:
     """Render `Explainer.explain`'s document as lines for people."""
     return "\n".join(_lines(explanation))
 
@@ -162,7 +162,7 @@ def _lines(explanation: dict[str, Any]) -> Iterable[str]:
     yield _signed_line(explanation["signed"])
 
 
-def _opener_in_words(opener: dict[str, Any] | None) -> str:
+def _opener_in_words(opener: dict[str, object] | None) -> str:
     if opener is None:
         return "nobody knows whom"
     label = f" ({opener['label']})" if opener.get("label") else ""
@@ -212,7 +212,7 @@ def _edge_line(edge: dict[str, Any] | None) -> str:
     return f"  the edge computed {_number(edge['reward'])} at event {edge['seq']}: {verdict}"
 
 
-def _signed_line(signed: dict[str, Any] | None) -> str:
+def _signed_line(signed: dict[str, object] | None) -> str:
     if signed is None:
         return "  not signed yet"
     return f"  signed as leaf {signed['leaf']} of the tree over all episodes"

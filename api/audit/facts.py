@@ -155,7 +155,7 @@ class FactReader:
         if type(step) is int:
             self._edge[step] = reward if isinstance(reward, int | float) else None
 
-    def _address(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
+    def _address(self, seq: int, kind: str, data: Mapping[str, object]) -> None:
         url = str(data.get("url", ""))
         if (
             kind in ("page.navigated", "tab.opened")

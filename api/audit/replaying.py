@@ -53,7 +53,7 @@ class Replaying:
         self._through, self._head = 0, GENESIS
         self._milestones = 0
         self._reached_state = False
-        self._steps: dict[int, dict[str, Any]] = {}
+        self._steps: dict[int, dict[str, object]] = {}
         self._judged = StoredJudgement(self._id, ())
         self.digests: list[str] = []
         """Of the segments as they are stored."""
@@ -244,9 +244,9 @@ class Replaying:
             expected = f"at the last event of a segment, at most {self._through}"
             yield Difference(self._id, "engine state", f"at event {state.through}", expected)
 
-    def _expected_row(self) -> dict[str, Any]:
+    def _expected_row(self) -> dict[str, object]:
         """The columns of the episode's row, as far as the log and its task determine them."""
-        expected: dict[str, Any] = {"through": self._through, "head": self._head}
+        expected: dict[str, object] = {"through": self._through, "head": self._head}
         engine, recorded = self._engine, self._judged.recorded
         if engine is None:
             return expected

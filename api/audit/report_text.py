@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 
-def as_html(report: Mapping[str, Any]) -> str:
+def as_html(report: Mapping[str, object]) -> str:
     """One self-contained page. What agents and sites wrote is escaped."""
     return _template().render(report=report, part=part, number=number, estimate=estimate)
 
@@ -44,7 +44,7 @@ def estimate(figure: Mapping[str, float | None]) -> str:
     return f"{part(figure['value'])} ({figure['low']:.1%} to {figure['high']:.1%})"
 
 
-def as_report_text(report: Mapping[str, Any]) -> str:
+def as_report_text(report: Mapping[str, object]) -> str:
     """Render a report as plain text."""
     return "\n".join(_lines(report))
 

@@ -137,8 +137,8 @@ class Reporter:
         self._status: dict[str, int] = {}
         self._guided = 0
         self._masks: dict[str, _MaskedSteps] = {}
-        self._tamper: list[dict[str, Any]] = []
-        self._edge: list[dict[str, Any]] = []
+        self._tamper: list[dict[str, object]] = []
+        self._edge: list[dict[str, object]] = []
         self._numbers = dict.fromkeys(
             (
                 "steps",
@@ -176,10 +176,10 @@ class Reporter:
             "evaluation": await self._evaluation(),
         }
 
-    async def _starts(self) -> list[dict[str, Any]]:
+    async def _starts(self) -> list[dict[str, object]]:
         """Starts that are unlike the others of their task or that it does not expect, of all its
         closed episodes, whatever else is selected."""
-        found: list[dict[str, Any]] = []
+        found: list[dict[str, object]] = []
         for number, task in self._tasks.items():
             named = {"task": task.declared.id, "version": task.declared.version}
             for start in await self._audits.unusual_starts(number):
@@ -199,7 +199,7 @@ class Reporter:
         """The report's part on how good each version is, alone."""
         return {"selection": self._selection.to_json(), **(await self.report())["evaluation"]}
 
-    async def _evaluation(self) -> dict[str, Any]:
+    async def _evaluation(self) -> dict[str, object]:
         outcomes = sorted(
             self._outcomes.values(), key=lambda one: (one.first_opened, one.version, one.split)
         )
@@ -242,7 +242,7 @@ class Reporter:
         outcomes.count(row.task_number, opened_at=row.opened_at, success=row.success, total=share)
         self._uncounted[row.id] = outcomes
 
-    def _health(self) -> dict[str, Any]:
+    def _health(self) -> dict[str, object]:
         versions = in_order(self._versions.values())
         return {
             "label": self._label,
@@ -295,7 +295,7 @@ class Reporter:
                 self._list(self._edge, episode=row.id, step=step, edge=said, service=paid)
 
     @staticmethod
-    def _list(findings: list[dict[str, Any]], **finding: Any) -> None:
+    def _list(findings: list[dict[str, object]], **finding: object) -> None:
         if len(findings) < SHOWN:
             findings.append(finding)
 
@@ -306,7 +306,7 @@ class Reporter:
             self._tasks[row.task_number] = task
         return task
 
-    def _version(self, labels: Mapping[str, Any]) -> Counts:
+    def _version(self, labels: Mapping[str, object]) -> Counts:
         name = self._name(labels, self._label)
         if name not in self._versions and len(self._versions) >= VERSIONS:
             raise InvalidError(

@@ -47,7 +47,7 @@ class AuditSelection:
         async for row in audits.episode_rows(mark, self.newest, **wanted):
             yield row, orjson.loads(row.labels)
 
-    def accepts(self, opened_at: str, labels: Mapping[str, Any]) -> bool:
+    def accepts(self, opened_at: str, labels: Mapping[str, object]) -> bool:
         """Return whether an episode's opening and labels are what ``label``, ``since`` and
         ``until`` ask for."""
         since, until = _moment("since", self.since), _moment("until", self.until)

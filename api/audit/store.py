@@ -52,7 +52,7 @@ _SIGNING = 0x6D696C72
 _episode: Any = bindparam("episode")
 
 
-def _page_of(table: Table, key: str) -> Select[Any]:
+def _page_of(table: Table, key: str) -> Select[object]:
     """The next ``count`` rows of an episode whose ``key`` is greater than ``after``."""
     column = table.c[key]
     beyond = select(table).where(table.c.episode == _episode, column > bindparam("after"))
@@ -348,7 +348,7 @@ class SigningTransaction:
         await self._conn.execute(insert(packings), {"episode": episode, "queued_at": now()})
 
     async def add_facts(
-        self, episode: str, facts: Mapping[str, Any], findings: Sequence[Finding]
+        self, episode: str, facts: Mapping[str, object], findings: Sequence[Finding]
     ) -> None:
         """What reports and lists know of an episode."""
         await self._conn.execute(insert(episode_facts), {"episode": episode, **facts})
@@ -363,7 +363,7 @@ class SigningTransaction:
         """The checkpoint that was made last."""
         return (await self._conn.execute(_NEWEST_NOTE)).scalar()
 
-    async def grown(self, **values: Any) -> None:
+    async def grown(self, **values: object) -> None:
         """Set columns of the tree's row."""
         await self._conn.execute(
             update(audit_trees).where(audit_trees.c.name == TREE).values(**values)

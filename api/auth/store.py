@@ -160,7 +160,7 @@ class Tokens:
 
 def token_row(
     token: str, scope: Scope, label: str, terms: Terms, episode: str | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The row of a new token."""
     return {
         "id": f"tok_{secrets.token_hex(8)}",

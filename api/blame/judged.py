@@ -69,7 +69,7 @@ def judged_cause(said: Sequence[Mapping[str, Any]]) -> JudgedCause | None:
     return None
 
 
-def with_judged(found: BlameJson, said: Sequence[Mapping[str, Any]]) -> BlameJson:
+def with_judged(found: BlameJson, said: Sequence[Mapping[str, object]]) -> BlameJson:
     """Return an episode's causes with the judge's where the events did not decide."""
     if found["cause"] != "unknown":
         return found

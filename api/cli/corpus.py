@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from cyclopts import Parameter
@@ -110,7 +110,7 @@ def run_guarded(do: Callable[[], int]) -> int:
     return FAILED
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """A label's value as JSON where it is some, else as text."""
     try:
         return orjson.loads(text)

@@ -145,7 +145,7 @@ class _RefusedError(Exception):
 def _get_episode(access: tuple[str, dict[str, str]], episode: str) -> dict[str, Any]:
     """Return the service's document of an episode. Raises `_RefusedError`, also where nothing was
     recorded yet."""
-    row: dict[str, Any] = orjson.loads(_get(access, _path(episode)))
+    row: dict[str, object] = orjson.loads(_get(access, _path(episode)))
     if not row["through"]:
         raise _RefusedError(f"{episode}: its daemon has sent no event yet")
     return row

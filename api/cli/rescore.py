@@ -261,7 +261,7 @@ class _Work:
         return sorted(name for content, name in self._kept.names().items() if content not in here)
 
 
-def _stage_options(args: RescoreSettings) -> dict[str, Any]:
+def _stage_options(args: RescoreSettings) -> dict[str, object]:
     """Whom a run asks and for how much, without its keys; nothing where nobody is asked."""
     if not args.ask_again:
         return {}

@@ -25,7 +25,7 @@ class CommandQueue:
 
     async def next_commands(
         self, episode: str, after: int, deadline: Deadline, has_news: Callable[[], bool]
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         """Commands beyond ``after``, as soon as there is one; none when time is up, or once
         ``has_news`` says that the daemon is to hear of something else."""
         self._notifier.tell(called_of(episode))

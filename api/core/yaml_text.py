@@ -68,7 +68,7 @@ class _Loader(yaml.CSafeLoader):
         for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
     }
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
         seen: set[str] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
@@ -112,7 +112,7 @@ for _tag in ("timestamp", "binary", "set", "omap", "pairs"):
     _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.refuse_tag)
 
 
-def read_yaml(text: str) -> tuple[Any, Lines]:
+def read_yaml(text: str) -> tuple[object, Lines]:
     """What the text says as a JSON value, and the line of every key. Raises `BadYamlError`."""
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise BadYamlError(None, f"{len(text)} characters", f"at most {MAX_BYTES} bytes")
@@ -266,7 +266,7 @@ def main() -> None:
         resource.setrlimit(what, (most, hard) if hard < 0 or hard > most else (hard, hard))
     try:
         spec, lines = read_yaml(sys.stdin.buffer.read(MAX_BYTES + 1).decode())
-        answer: dict[str, Any] = {"spec": spec, "lines": list(lines.items())}
+        answer: dict[str, object] = {"spec": spec, "lines": list(lines.items())}
     except UnicodeDecodeError as error:
         answer = {"problem": [None, f"byte {error.start}", "UTF-8 text"]}
     except BadYamlError as error:

@@ -30,7 +30,7 @@ _OF_EITHER = select(tombstones).where(
 )
 
 
-def tombstone_row(signer: Signer, episode: EpisodeRow, reason: str, by: str) -> dict[str, Any]:
+def tombstone_row(signer: Signer, episode: EpisodeRow, reason: str, by: str) -> dict[str, object]:
     """The tombstone of the episode's row, which ``by`` (a token's id, or a setting) deletes for
     ``reason``."""
     at = now()

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import orjson
 
@@ -29,7 +29,7 @@ FORMS: tuple[Form, ...] = get_args(Form)
 PURIFIABLE: tuple[Form, ...] = ("sft", "kto", "prm")
 """Forms that can leave out detours; pairs compare actions, and a detour is one of them."""
 Message = dict[str, str]
-Row = dict[str, Any]
+Row = dict[str, object]
 
 OPEN = "not closed"
 NO_ACTIONS = "without an action in every step"

@@ -82,7 +82,7 @@ class EpisodeReadiness:
                 return answer
             await self._notifier.wait(changed, min(left, LOOK_S))
 
-    async def _describe(self, episode: str) -> dict[str, Any]:
+    async def _describe(self, episode: str) -> dict[str, object]:
         row = await self._episodes.get(episode)
         sight = await self._sight(episode, row.through)
         waiting = {name: why for name, why in sight.sources.items() if why is not None}

@@ -13,7 +13,7 @@ _HERE = "#/$defs/"
 class Documented(FastAPI):
     """An application whose document can be followed."""
 
-    def openapi(self) -> dict[str, Any]:
+    def openapi(self) -> dict[str, object]:
         """Return the OpenAPI document, made at the first call."""
         if self.openapi_schema is None:
             document = super().openapi()

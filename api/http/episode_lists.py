@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -181,7 +181,7 @@ def _read_cursor(text: str, sort: Sort) -> Cursor:
     """Raises `InvalidError` where it is none of ours, or of another order."""
     try:
         padded = text + "=" * (-len(text) % 4)
-        fields: Any = orjson.loads(base64.urlsafe_b64decode(padded.encode()))
+        fields: object = orjson.loads(base64.urlsafe_b64decode(padded.encode()))
     except (ValueError, binascii.Error):
         fields = None
     by_total = sort in ("best", "worst")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, BeforeValidator
@@ -16,7 +16,7 @@ MAX_WAIT_MS = 50_000
 _MAX_DIGITS = 19
 
 
-def _digits(value: object) -> Any:
+def _digits(value: object) -> object:
     """Refuse what Python reads as a whole number beside plain digits: signs, spaces, points."""
     if not isinstance(value, str):
         return value

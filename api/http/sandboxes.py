@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import structlog
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -179,7 +179,9 @@ async def _wait_for_episode(
     return row
 
 
-async def _sandbox_document(parts: FleetParts, row: SandboxRow, on: str | None) -> dict[str, Any]:
+async def _sandbox_document(
+    parts: FleetParts, row: SandboxRow, on: str | None
+) -> dict[str, object]:
     """Answer a sandbox whose daemon works ``on`` an episode with the one it should work on."""
     lease = None
     given_up = None
@@ -281,7 +283,7 @@ async def _checked_lease(parts: FleetParts, episode: str, row: LeaseRow | None) 
     return row
 
 
-async def _ready_lease(parts: FleetParts, episode: str, deadline: Deadline) -> dict[str, Any]:
+async def _ready_lease(parts: FleetParts, episode: str, deadline: Deadline) -> dict[str, object]:
     """Return the lease once a step can begin, or as it is when time is up, with what is awaited."""
     await _checked_lease(parts, episode, await parts.leases.find(episode))
     readiness = await parts.readiness.wait_until_ready(episode, deadline)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Depends, Request, Response
@@ -38,7 +38,7 @@ from api.tasks.store import Tasks
 
 router = APIRouter(tags=["steps"], route_class=JsonRoute)
 _BEGIN, _END, _ADVANCE = BeginStep(), EndStep(), AdvanceStep()
-_RESPONSES: dict[int | str, dict[str, Any]] = {
+_RESPONSES: dict[int | str, dict[str, object]] = {
     202: {"model": NotedShape, "description": "Queued for the daemon."},
     **problems(401, 403, 404, 409, 413, 422),
 }

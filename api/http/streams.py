@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import StreamingResponse
@@ -29,7 +29,7 @@ from api.live.streams import KINDS, WatchQuery, place_of
 from api.log.arrivals import START, LogPlace
 
 router = APIRouter(tags=["evidence"])
-_EVENT_STREAM: dict[str, Any] = {"text/event-stream": {}}
+_EVENT_STREAM: dict[str, object] = {"text/event-stream": {}}
 _PLACE = re.compile(r"-?[0-9]{1,18}\.-?[0-9]{1,18}\.[0-9]{1,19}", re.ASCII)
 
 

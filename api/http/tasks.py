@@ -78,7 +78,7 @@ async def register(
     return await idempotency.once(who, work)
 
 
-async def _parse_task(content: bytes, media_type: str, yaml: ApartReader) -> tuple[Any, Lines]:
+async def _parse_task(content: bytes, media_type: str, yaml: ApartReader) -> tuple[object, Lines]:
     """Parse a task's JSON or YAML: its unchecked values, and the lines of its keys if it is YAML.
 
     Raises `InvalidError`.
@@ -95,7 +95,7 @@ async def _parse_task(content: bytes, media_type: str, yaml: ApartReader) -> tup
         ) from None
 
 
-def _check_task(spec: Any, lines: Lines) -> Task:
+def _check_task(spec: object, lines: Lines) -> Task:
     try:
         return check_task(spec, lines, values_needed=True)
     except BadTaskError as error:
@@ -122,7 +122,7 @@ def require_proof(task: Task, spec: Any, settings: Settings) -> None:
         raise InvalidError(f"task: {error}", errors=[problem]) from None
 
 
-def _require_tests(task: Task, tests: Any) -> None:
+def _require_tests(task: Task, tests: object) -> None:
     """Require that the task can be reached, and not be had for nothing. Raises `BadTestError`."""
     missing = lacking(tests)
     if missing is not None:

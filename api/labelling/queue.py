@@ -30,10 +30,10 @@ class QueueItem(NamedTuple):
 
 
 def queue(
-    waiting: Sequence[Any],
+    waiting: Sequence[object],
     unsettled: Iterable[tuple[str, int, str, str, str]],
-    words: Sequence[Any],
-    closed: Sequence[Any],
+    words: Sequence[object],
+    closed: Sequence[object],
 ) -> list[QueueItem]:
     """Everything that people can be asked, in the order in which they should be; each once."""
     found: dict[tuple[str, str, int, str], QueueItem] = {}

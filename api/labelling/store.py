@@ -24,7 +24,7 @@ MAX_PAIRS = 100_000
 UNSCORED = "unscored"
 AUDITED = "an audit drew it by lot"
 
-_tenant: Any = bindparam("tenant")
+_tenant: object = bindparam("tenant")
 _p, _e, _v = preferences.c, episodes.c, verdicts.c
 _ALL = select(preferences).where(_p.tenant == _tenant).order_by(_p.number)
 _CLOSED = (
@@ -127,7 +127,7 @@ class Preferences:
             _ALL if task is None else _ALL.where(_p.task == task), {"tenant": tenant}
         )
 
-    async def everybody(self) -> Sequence[Any]:
+    async def everybody(self) -> Sequence[object]:
         """Every word of every tenant, in the order in which they were said."""
         return await self._database.all(select(preferences).order_by(_p.number))
 

@@ -18,7 +18,7 @@ _SEGMENTS_A_LOOK = 16
 _SEGMENTS_A_PAGE = 256
 
 
-def event_to_json(event: Event) -> dict[str, Any]:
+def event_to_json(event: Event) -> dict[str, object]:
     """An event as the wire has it."""
     return {
         "seq": event.seq,

@@ -38,7 +38,7 @@ from api.episodes.tables import episodes
 
 Stood = tuple[int, str]
 """An episode's ``through`` and ``head``, as somebody saw them."""
-Written = Mapping[Any, Sequence[Mapping[str, Any]]]
+Written = Mapping[object, Sequence[Mapping[str, object]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Writing:
         self._one_by_one = (
             {name: _one_by_one(kind) for name, kind in kinds.items()} if embedded else {}
         )
-        self._at_once: dict[tuple[Any, ...], Select[Any]] = {}
+        self._at_once: dict[tuple[object, ...], Select[object]] = {}
 
     def run(self, conn: Connection, stood: Mapping[str, Stood], given: Written) -> set[str]:
         """Write what is ``given``, by kind, of those episodes that stand where they ``stood``, and
@@ -96,13 +96,13 @@ class Writing:
         return self._run_at_once(conn, stood, given, names)
 
     def _run_one_by_one(
-        self, conn: Connection, stood: Mapping[str, Stood], given: Written, names: Sequence[Any]
+        self, conn: Connection, stood: Mapping[str, Stood], given: Written, names: Sequence[object]
     ) -> set[str]:
         episode_rows = conn.execute(_STAND, {"ids": list(stood)})
         stand = {row.id for row in episode_rows if (row.through, row.head) == stood[row.id]}
         for name in names:
             kind = self._kinds[name]
-            rows: list[Mapping[str, Any]] = [
+            rows: list[Mapping[str, object]] = [
                 row for row in given[name] if row[kind.columns[0]] in stand
             ]
             if isinstance(kind, Changes):
@@ -137,7 +137,7 @@ _PLACE = {"id": episodes.c.id, "through": episodes.c.through, "head": episodes.c
 _STAND = select(*_PLACE.values()).where(episodes.c.id.in_(bindparam("ids", expanding=True)))
 
 
-def _named(row: Mapping[str, Any]) -> dict[str, Any]:
+def _named(row: Mapping[str, object]) -> dict[str, object]:
     # SQLAlchemy keeps the columns' own names for what is set.
     return {f"its_{name}": value for name, value in row.items()}
 
@@ -185,7 +185,7 @@ def _unnested(name: str, columns: Mapping[str, ColumnElement[Any]]) -> FromClaus
     )
 
 
-def _changing(kind: Changes, its: Mapping[str, Any]) -> Update:
+def _changing(kind: Changes, its: Mapping[str, object]) -> Update:
     table = kind.table
     blank = [table.c[name].is_(None) for name in kind.sets if kind.once]
     return (

@@ -22,7 +22,7 @@ from api.db.group_commit import GroupCommit, Ticket
 from api.log.upserts import Changes, Rows, Stood, Writing
 
 Name = TypeVar("Name", bound=str)
-Parameters = Sequence[Mapping[str, Any]]
+Parameters = Sequence[Mapping[str, object]]
 
 MAX_BATCH_BYTES = 16 * 1024 * 1024
 """The most that callers commit together, but for a larger one alone: a server reads all at once."""
@@ -108,9 +108,9 @@ class GroupWriter(Generic[Name]):
             ticket.outrun = ticket in outrun
 
 
-def _rows_by_name(batch: Sequence[_RowsTicket]) -> dict[Any, list[Mapping[str, Any]]]:
+def _rows_by_name(batch: Sequence[_RowsTicket]) -> dict[object, list[Mapping[str, object]]]:
     """Merge what the tickets bring, by name; no list is empty."""
-    merged: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+    merged: dict[object, list[Mapping[str, object]]] = defaultdict(list)
     for ticket in batch:
         for name, rows in ticket.rows.items():
             if rows:

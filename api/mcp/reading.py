@@ -50,7 +50,7 @@ class ServiceReader:
             raise ReadingError(_unreachable(error)) from None
         if not answer.is_success:
             raise ReadingError(_describe_refusal(answer))
-        document: dict[str, Any] = answer.json()
+        document: dict[str, object] = answer.json()
         return document
 
     async def episode(self, episode: str, below: str = "", query: Query | None = None) -> Any:
@@ -84,7 +84,7 @@ class ServiceReader:
         return bytes(recording)
 
 
-def _explain(task: Any, recording: bytes, episode: str) -> NearMisses:
+def _explain(task: object, recording: bytes, episode: str) -> NearMisses:
     with tempfile.TemporaryDirectory(prefix="milestoned-mcp-") as folder:
         file = Path(folder) / "episode.mrec"
         file.write_bytes(recording)

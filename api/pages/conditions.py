@@ -52,7 +52,7 @@ async def _suggested(
     row: EpisodeRow, follower: Follower, tasks: Tasks, before: int
 ) -> dict[str, Any]:
     """What the templates show: the latest events below ``before`` that meet conditions."""
-    told: dict[str, Any] = {
+    told: dict[str, object] = {
         "episode": describe(row),
         "here": f"/episodes/{row.id}",
         "through": row.through,

@@ -37,7 +37,7 @@ from detectors.task.ruleset import compile_task
 
 OFFERED, CHOSEN = 20, 5
 """Closed episodes that are offered to try a task on, and how many of them are chosen at first."""
-_PLAIN: Mapping[str, Any] = {
+_PLAIN: Mapping[str, object] = {
     "weight": 1.0,
     "after": [],
     "before": [],
@@ -46,7 +46,10 @@ _PLAIN: Mapping[str, Any] = {
     "must_hold_at_end": False,
 }
 
-_USUAL: Mapping[str, Any] = {"penalty_floor": -1.0, "settings": {"quiet_ms": 50, "settle_ms": 1000}}
+_USUAL: Mapping[str, object] = {
+    "penalty_floor": -1.0,
+    "settings": {"quiet_ms": 50, "settle_ms": 1000},
+}
 _FIRST = (
     "id",
     "version",
@@ -188,7 +191,7 @@ def write_yaml(spec: Mapping[str, Any]) -> str:
     return said
 
 
-def _sorted(spec: Mapping[str, Any], first: Sequence[str]) -> list[tuple[str, Any]]:
+def _sorted(spec: Mapping[str, object], first: Sequence[str]) -> list[tuple[str, object]]:
     """Names as an author would write them: those of ``first``, then others, a task's milestones
     last."""
     places = {name: place for place, name in enumerate(first)}

@@ -8,7 +8,7 @@ the wire.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Cookie, Depends, Request, Response
@@ -47,7 +47,7 @@ async def viewer(request: Request, scopes: frozenset[str] = READ) -> Principal:
     return principal
 
 
-def visitor(scopes: frozenset[str]) -> Any:
+def visitor(scopes: frozenset[str]) -> object:
     """Declare who may open a page, for `Annotated`: somebody with one of ``scopes``."""
 
     async def view(request: Request) -> Principal:

@@ -70,7 +70,7 @@ def _of_kind(event: Event) -> Iterator[str]:
         yield f"event {event.seq}: {event.kind} has no {name}; wanted one"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:59] + "…"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 import zstandard
@@ -111,7 +111,7 @@ def read_frames(
         )
 
 
-def read_said(packed: bytes, path: Path | str) -> list[dict[str, Any]]:
+def read_said(packed: bytes, path: Path | str) -> list[dict[str, object]]:
     """The events of the log of verdicts in a recording's bytes; none where it has none. Raises
     `RecordingError`."""
     return [orjson.loads(body) for body in read_bodies(packed, path)]
@@ -122,7 +122,7 @@ def read_bodies(packed: bytes, path: Path | str) -> list[bytes]:
     return _bodies(packed, layout_of(packed, path), path)
 
 
-def _read_verdicts(packed: bytes, layout: Layout, path: Path | str) -> list[dict[str, Any]]:
+def _read_verdicts(packed: bytes, layout: Layout, path: Path | str) -> list[dict[str, object]]:
     return [orjson.loads(body) for body in _bodies(packed, layout, path)]
 
 

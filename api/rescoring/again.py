@@ -221,7 +221,7 @@ class Again:
 
     async def _say(
         self, asked: PendingItem, ask: Ask, seen: EpisodeEvidence, tier: str, waited_s: float
-    ) -> Mapping[str, Any] | Later:
+    ) -> Mapping[str, object] | Later:
         try:
             said = await self._asker.say(asked, ask, seen, tier, waited_s)
         except ProblemError:

@@ -97,7 +97,7 @@ def _on_ray(
         raise NoCrewError(
             "--engine ray: Ray is not installed; wanted `pip install 'milestoned[ray]'`"
         ) from None
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
+    quiet: dict[str, object] = {"log_to_driver": False, "logging_level": logging.WARNING}
     if address is None:
         here = {
             "num_cpus": workers or cores(),
@@ -135,7 +135,7 @@ def _in_order(
 ) -> Iterator[list[EpisodeOutcome]]:
     """Begin at most ``ahead`` batches before the first of them has ended; give the answers in their
     order."""
-    begun: deque[Any] = deque()
+    begun: deque[object] = deque()
     for batch in batches:
         begun.append(begin(batch))
         if len(begun) >= ahead:

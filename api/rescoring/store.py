@@ -91,7 +91,7 @@ class Rescores:
     ) -> str:
         """A new rescore of the ``chosen`` episodes; its id. Raises `TooManyError`."""
         id = f"rs_{secrets.token_hex(16)}"
-        head: dict[str, Any] = {
+        head: dict[str, object] = {
             "id": id,
             "tenant": tenant,
             "status": "queued",
@@ -188,7 +188,7 @@ class Rescores:
         return True
 
 
-def _result_row(number: int, one: RescoredEpisode) -> dict[str, Any]:
+def _result_row(number: int, one: RescoredEpisode) -> dict[str, object]:
     body = zstandard.compress(one.line)
     names = {"of_rescore": number, "of_number": one.number}
     return {**names, "new_status": one.status, "new_digest": one.digest, "new_body": body}

@@ -73,7 +73,7 @@ class Material(NamedTuple):
     keep: bool = True
     wrong: str | None = None
     said: tuple[bytes, ...] | None = None
-    anew: list[dict[str, Any]] | None = None
+    anew: list[dict[str, object]] | None = None
     tenant: str = ""
 
 
@@ -140,7 +140,7 @@ def _compare_sides(scored: RescoreOutcome, old: Result, new: Result, material: M
         scored["evidence"] = _events_shown(differences, material)
 
 
-def said_of(material: Material) -> list[dict[str, Any]]:
+def said_of(material: Material) -> list[dict[str, object]]:
     """The events of the log of verdicts that was recorded. Raises `RecordingError`."""
     if material.said is None:
         return read_said(material.content, material.name)

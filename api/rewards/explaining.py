@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from api.rewards.near_miss import Misses, in_words
 from api.rewards.rendering import terms, waits_for, window_in_words
@@ -43,7 +42,7 @@ def of_events(
     rules: Ruleset,
     events: Iterable[Event],
     episode: str,
-    verdicts: Sequence[Mapping[str, Any]] | None = None,
+    verdicts: Sequence[Mapping[str, object]] | None = None,
 ) -> tuple[list[Explained], Playback]:
     """Explain each milestone with what became of it in a log, and return the log as it was scored.
 

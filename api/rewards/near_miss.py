@@ -35,12 +35,12 @@ class _Anything:
     way = "linear"
     by_beginning = True
 
-    def matches(self, value: Any, *options: Any) -> bool:
+    def matches(self, value: object, *options: object) -> bool:
         return True
 
     is_at = holds = names = matches_json = judged = matches
 
-    def share(self, body: Any) -> float:
+    def share(self, body: object) -> float:
         return 1.0
 
     level = share
@@ -52,7 +52,7 @@ class _Anything:
     def facts(self) -> _Anything:
         return self
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return iter(())
 
 
@@ -128,11 +128,11 @@ def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     return Miss(event, step, tuple(failed), len(names), level)
 
 
-def _level(rule: Rule, args: Any, event: Event, world: World) -> float:
+def _level(rule: Rule, args: object, event: Event, world: World) -> float:
     return max((reading.level for reading in rule.read(event, world, args)), default=0.0)
 
 
-def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
+def _level_free(rule: Rule, args: object, event: Event, world: World) -> float:
     """`_level` where `_Anything` stands among the arguments."""
     try:
         return _level(rule, args, event, world)
@@ -145,7 +145,7 @@ def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
         return 0.0
 
 
-def in_words(miss: Miss | None, rule: str, given: Any) -> str:
+def in_words(miss: Miss | None, rule: str, given: object) -> str:
     """Describe in one line the event that came nearest, and what of it was otherwise. ``given``:
     the arguments of ``rule`` as the task has them."""
     if miss is None:
@@ -155,7 +155,7 @@ def in_words(miss: Miss | None, rule: str, given: Any) -> str:
     return _described(miss, rule, given)
 
 
-def _described(miss: Miss, rule: str, given: Any) -> str:
+def _described(miss: Miss, rule: str, given: object) -> str:
     place = f"in step {miss.step}" if miss.step >= 0 else "before the first step"
     where = f"event {miss.event.seq} {place}"
     shown = clip(line(miss.event).split(miss.event.source, 1)[1])
@@ -167,7 +167,7 @@ def _described(miss: Miss, rule: str, given: Any) -> str:
     return f"nearest: {where}{_why_not(miss, rule, given)}: {shown}"
 
 
-def _why_not(miss: Miss, rule: str, given: Any) -> str:
+def _why_not(miss: Miss, rule: str, given: object) -> str:
     """Say why the event does not fulfil the condition, to follow the event's number and step."""
     if miss.unseen:
         return f": {miss.unseen}; nobody can know"

@@ -128,7 +128,7 @@ def is_blank(observation: ObservationJson) -> bool:
     return not any(value for part, value in observation.items() if part not in notes)
 
 
-def outline(tree: Iterable[Mapping[str, Any]]) -> str:
+def outline(tree: Iterable[Mapping[str, object]]) -> str:
     """Return a page's tree as text: a line a node, indented by its depth."""
     return "\n".join(_line(node) for node in tree)
 
@@ -139,7 +139,7 @@ def state_as_text(observation: ObservationJson) -> str:
     Without numbers that differ from run to run (ids of tabs and frames, digests): the same state
     gives the same text.
     """
-    state: dict[str, Any] = {"tabs": list(observation["tabs"].values())}
+    state: dict[str, object] = {"tabs": list(observation["tabs"].values())}
     for part in ("dialog", "focused", "windows"):
         if observation[part]:
             state[part] = _without_ids(observation[part])

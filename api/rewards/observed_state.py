@@ -139,7 +139,7 @@ class ObservedState:
             "cut": cut,
         }
 
-    def _missing(self, parts: dict[str, Any]) -> dict[str, str]:
+    def _missing(self, parts: dict[str, object]) -> dict[str, str]:
         """Return why parts are not known, and make null those of which nothing is."""
         missing: dict[str, str] = {}
         for part, source in SOURCE_OF_PART.items():
@@ -165,7 +165,7 @@ class ObservedState:
     def _open_tab(self, data: Mapping[str, Any]) -> None:
         self._tabs.setdefault(str(data.get("tab")), {"url": data.get("url"), "title": None})
 
-    def _close_tab(self, data: Mapping[str, Any]) -> None:
+    def _close_tab(self, data: Mapping[str, object]) -> None:
         tab = str(data.get("tab"))
         self._tabs.pop(tab, None)
         self._forget(lambda _, of_tab: of_tab == tab)
@@ -181,7 +181,7 @@ class ObservedState:
         known: TabJson = {"url": data.get("url"), "title": None}
         self._tabs.setdefault(str(data.get("tab")), known)["title"] = data.get("title")
 
-    def _detach_frame(self, data: Mapping[str, Any]) -> None:
+    def _detach_frame(self, data: Mapping[str, object]) -> None:
         frame = str(data.get("frame"))
         if self._pages is not None:
             self._pages.pop(frame, None)
@@ -200,14 +200,14 @@ class ObservedState:
                 if not is_gone(frame, page["tab"])
             }
 
-    def _fill_field(self, data: Mapping[str, Any]) -> None:
+    def _fill_field(self, data: Mapping[str, object]) -> None:
         key = (str(data.get("frame")), str(data.get("field")))
         checked = data.get("checked")
         is_full = bool(checked) if checked is not None else data.get("value") not in ("", [])
         self._fields.pop(key, None)
         self._fields[key] = (_field(data), is_full)
 
-    def _remove_field(self, data: Mapping[str, Any]) -> None:
+    def _remove_field(self, data: Mapping[str, object]) -> None:
         self._fields.pop((str(data.get("frame")), str(data.get("field"))), None)
 
     def _focus_element(self, data: Mapping[str, Any]) -> None:
@@ -229,7 +229,7 @@ class ObservedState:
     def _open_dialog(self, data: Mapping[str, Any]) -> None:
         self._dialog = {"type": data.get("type"), "message": data.get("message")}
 
-    def _close_dialog(self, _data: Mapping[str, Any]) -> None:
+    def _close_dialog(self, _data: Mapping[str, object]) -> None:
         self._dialog = None
 
     def _record_tree(self, data: Mapping[str, Any]) -> None:
@@ -268,14 +268,14 @@ class ObservedState:
             "sha256": data.get("sha256"),
         }
 
-    def _move_file(self, data: Mapping[str, Any]) -> None:
+    def _move_file(self, data: Mapping[str, object]) -> None:
         self._files.pop((str(data.get("root")), str(data.get("from"))), None)
         self._put_file(data)
 
-    def _delete_file(self, data: Mapping[str, Any]) -> None:
+    def _delete_file(self, data: Mapping[str, object]) -> None:
         self._files.pop((str(data.get("root")), str(data.get("path"))), None)
 
-    def _put_window(self, data: Mapping[str, Any], *, is_active: bool = False) -> None:
+    def _put_window(self, data: Mapping[str, object], *, is_active: bool = False) -> None:
         key = (str(data.get("app")), str(data.get("window")))
         known = self._windows.get(key)
         self._windows[key] = {
@@ -285,11 +285,11 @@ class ObservedState:
             "active": is_active or (known is not None and known["active"]),
         }
 
-    def _activate_window(self, data: Mapping[str, Any]) -> None:
+    def _activate_window(self, data: Mapping[str, object]) -> None:
         self._windows = {key: {**known, "active": False} for key, known in self._windows.items()}
         self._put_window(data, is_active=True)
 
-    def _close_window(self, data: Mapping[str, Any]) -> None:
+    def _close_window(self, data: Mapping[str, object]) -> None:
         self._windows.pop((str(data.get("app")), str(data.get("window"))), None)
 
     def _change_clipboard(self, data: Mapping[str, Any]) -> None:
@@ -312,16 +312,16 @@ class ObservedState:
             "path": None,
         }
 
-    def _store_screenshot(self, data: Mapping[str, Any]) -> None:
+    def _store_screenshot(self, data: Mapping[str, object]) -> None:
         self._stored.add(str(data.get("sha256")))
 
     # -- gaps
 
-    def _begin_gap(self, data: Mapping[str, Any]) -> None:
+    def _begin_gap(self, data: Mapping[str, object]) -> None:
         if "part" not in data:
             self._gaps[str(data.get("source"))] = str(data.get("reason"))
 
-    def _end_gap(self, data: Mapping[str, Any]) -> None:
+    def _end_gap(self, data: Mapping[str, object]) -> None:
         if "part" not in data:
             source = str(data.get("source"))
             self._sources.add(source)

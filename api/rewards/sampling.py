@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest, nsmallest
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from sqlalchemy import ColumnElement, Select, func, select, text
 
@@ -89,7 +89,7 @@ def _split(row: tuple[str | None]) -> list[str]:
     return joined.split(_BETWEEN_ROWS) if joined else []
 
 
-def _pool_of(wanted: SampleQuery) -> Select[Any]:
+def _pool_of(wanted: SampleQuery) -> Select[object]:
     """Return the statement of the candidates' ids and sets of milestones."""
     conditions: list[ColumnElement[bool]] = matching(wanted.pool)
     closed = text(f"episodes.{CLOSED}")

@@ -9,7 +9,7 @@ nothing. The same log under the same ruleset gives the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import orjson
 
@@ -37,7 +37,7 @@ REWARD_FIELDS = (
     "through",
 )
 """What a step's reward says but for its milestones, verdicts and digests, as the wire names it."""
-Said = Sequence[Mapping[str, Any]]
+Said = Sequence[Mapping[str, object]]
 """The events of a log of verdicts."""
 
 

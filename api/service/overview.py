@@ -14,7 +14,7 @@ from api.episodes.tables import closings, episodes
 from api.fleet.tables import leases
 from api.rewards.tables import milestones
 
-_tenant: Any = bindparam("tenant")
+_tenant: object = bindparam("tenant")
 _OPENERS = (
     select(episodes.c.opened_by, func.count().label("many"))
     .where(episodes.c.tenant == _tenant, episodes.c.opened_by.is_not(None))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import yaml
 
@@ -193,7 +193,7 @@ class _Leaf(NamedTuple):
 
     node: ConditionNode
     rule: Rule
-    args: Any
+    args: object
 
 
 def _leaf(compiled: Ruleset, number: int) -> _Leaf:

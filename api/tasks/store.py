@@ -80,7 +80,7 @@ class Tasks:
         self._database = database
         self.compiled: SizedCache[int, Ruleset] = SizedCache(_RULES_BYTES)
 
-    async def register(self, tenant: str, task: Task) -> tuple[bool, dict[str, Any]]:
+    async def register(self, tenant: str, task: Task) -> tuple[bool, dict[str, object]]:
         """Whether the task is new to ``tenant``, and what is answered. Raises `TaskExistsError` for
         other content."""
         body = canonical(task_to_json(task))
@@ -128,7 +128,7 @@ class Tasks:
         return row
 
     async def current(
-        self, tenant: str, id: str, version: str | None, labels: Mapping[str, Any]
+        self, tenant: str, id: str, version: str | None, labels: Mapping[str, object]
     ) -> Opening:
         """The task under this build's rules, whichever build it was registered with: an episode is
         opened under those. Of a task with schedules the version of what they are at ``labels``.

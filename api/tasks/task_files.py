@@ -69,7 +69,7 @@ def load_task_yaml(text: str, overrides: dict[str, str] | None = None) -> Task:
     return check_task(*read_task_yaml(text, overrides))
 
 
-def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[Any, Lines]:
+def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[object, Lines]:
     """What YAML text says, unchecked, and the line of every key. Raises `BadTaskError` for what is
     no YAML."""
     try:
@@ -96,7 +96,7 @@ def _override(spec: dict[str, Any], overrides: dict[str, str]) -> dict[str, Any]
     return changed
 
 
-def _read_value(spec: dict[str, Any], name: str, text: str) -> Any:
+def _read_value(spec: dict[str, object], name: str, text: str) -> object:
     declared = spec.get(PARAMETERS)
     parameter = declared.get(name) if isinstance(declared, dict) else None
     if isinstance(parameter, dict) and isinstance(parameter.get("example"), str):

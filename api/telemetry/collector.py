@@ -75,7 +75,7 @@ class Collector:
         """Close the connections that are kept open."""
         await self._client.aclose()
 
-    async def _post(self, signal: Signal, url: str, request: Any) -> None:
+    async def _post(self, signal: Signal, url: str, request: object) -> None:
         place = urlsplit(url)
         where = f"{place.scheme}://{place.netloc.rpartition('@')[2]}{place.path}"
         try:

@@ -42,12 +42,12 @@ _IDS = ("traceId", "spanId", "parentSpanId")
 
 def traces_request(
     traces: Iterable[EpisodeTrace], resource: Mapping[str, str], *, with_events: bool
-) -> Any:
+) -> object:
     """Return the spans as an `ExportTraceServiceRequest`. ``with_events``: evaluations are events
     of their spans, for collectors that take no logs."""
     spans: list[SpanMessage] = []
     for trace in traces:
-        events: dict[bytes, list[Any]] = defaultdict(list)
+        events: dict[bytes, list[object]] = defaultdict(list)
         if with_events:
             for evaluation in trace.evaluations:
                 events[evaluation.span_id].append(_event_message(evaluation))
@@ -60,7 +60,7 @@ def traces_request(
     )
 
 
-def logs_request(traces: Iterable[EpisodeTrace], resource: Mapping[str, str]) -> Any:
+def logs_request(traces: Iterable[EpisodeTrace], resource: Mapping[str, str]) -> object:
     """Return the evaluations as an `ExportLogsServiceRequest`."""
     records = [
         LogRecord(
@@ -92,7 +92,7 @@ def logs_response(body: bytes) -> Any:
     return ExportLogsServiceResponse.FromString(body)
 
 
-def json_line(message: Any) -> bytes:
+def json_line(message: object) -> bytes:
     """Return a message as OTLP/JSON: ids in hexadecimal digits, enumerations as numbers, 64-bit
     integers as texts (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding)."""
     document = MessageToDict(message, use_integers_for_enums=True)
@@ -100,7 +100,7 @@ def json_line(message: Any) -> bytes:
     return orjson.dumps(document)
 
 
-def _write_ids_in_hex(value: Any) -> None:
+def _write_ids_in_hex(value: object) -> None:
     if isinstance(value, list):
         for item in value:
             _write_ids_in_hex(item)
@@ -133,7 +133,7 @@ def _span_message(trace_id: bytes, span: TraceSpan, events: Sequence[Any]) -> Sp
     return message
 
 
-def _event_message(evaluation: Evaluation) -> Any:
+def _event_message(evaluation: Evaluation) -> object:
     return SpanMessage.Event(
         time_unix_nano=evaluation.at_ns, name=EVENT, attributes=_attributes(evaluation.attributes)
     )

@@ -244,7 +244,7 @@ def keep_answer(
     conn: Connection,
     asking: Asking,
     runner: str | None,
-    body: Mapping[str, Any] | None,
+    body: Mapping[str, object] | None,
     calls: int,
     cost: float,
 ) -> None:

@@ -89,7 +89,7 @@ def bodies_of(packed: bytes, at: int) -> list[bytes]:
     return bodies
 
 
-def _check(body: bytes, number: int, chained: Mapping[str, Any]) -> None:
+def _check(body: bytes, number: int, chained: Mapping[str, object]) -> None:
     """Its place in the chain, and that it says what a fold can read: numbers that are none decide
     nothing."""
     event = _object(body, f"verdict {number}")
@@ -124,7 +124,7 @@ def _check_given(event: Mapping[str, Any], number: int) -> None:
         raise VerdictsError(f"verdict {number}: {fault}")
 
 
-def _object(line: bytes, what: str) -> dict[str, Any]:
+def _object(line: bytes, what: str) -> dict[str, object]:
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
@@ -36,7 +35,7 @@ def abstention(tier: str, why: str) -> Opinion:
     return Opinion(Verdict(tier, None, 0.0, why, ""))  # type: ignore[arg-type]
 
 
-def stored_form(opinion: Opinion, through: int) -> dict[str, Any]:
+def stored_form(opinion: Opinion, through: int) -> dict[str, object]:
     """The answer as the cache and the log of verdicts have it."""
     return {
         "verdict": opinion.verdict._asdict(),

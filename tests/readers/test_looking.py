@@ -63,7 +63,7 @@ async def test_a_look_that_is_called_off_is_made_again(
 ) -> None:
     """Of two files one is read when the step's settling is stopped: both are told at the next
     look."""
-    real, done, second = reader.read, asyncio.Event(), asyncio.Event()
+    real, done, second = reader.read_in_child, asyncio.Event(), asyncio.Event()
 
     async def slowly(*args: Any) -> dict[str, Any]:
         if second.is_set():
@@ -76,7 +76,7 @@ async def test_a_look_that_is_called_off_is_made_again(
     async with reading(tmp_path, "a.txt", "b.txt") as running:
         (tmp_path / "a.txt").write_text("one")
         (tmp_path / "b.txt").write_text("two")
-        monkeypatch.setattr(reader, "read", slowly)
+        monkeypatch.setattr(reader, "read_in_child", slowly)
         look = asyncio.create_task(running.source.before_seal(0, closing=False))
         await asyncio.wait_for(done.wait(), 60)
         for _ in range(20):  # turns of the loop: the first answer reaches its task
@@ -84,7 +84,7 @@ async def test_a_look_that_is_called_off_is_made_again(
         look.cancel()
         await asyncio.gather(look, return_exceptions=True)
         assert running.said == []
-        monkeypatch.setattr(reader, "read", real)
+        monkeypatch.setattr(reader, "read_in_child", real)
         assert told(await running.at(0)) == [
             ("file.read", "a.txt read"),
             ("file.read", "b.txt read"),

@@ -140,7 +140,7 @@ class AxModel:
         line = self.line(node)
         if line[-1].role == "application":
             line.pop()
-        widget: dict[str, Any] = {
+        widget: dict[str, object] = {
             "role": node.role,
             "name": node.name,
             "app": self.app(node.bus).name,

@@ -36,7 +36,7 @@ class NemoBody(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    responses_create_params: dict[str, Any] | None = None
+    responses_create_params: dict[str, object] | None = None
     response: dict[str, Any] | None = None
 
 
@@ -55,13 +55,13 @@ async def _is_strict(request: Request) -> bool:
     return "/strict/" in request.url.path
 
 
-def _row_of(body: dict[str, object]) -> dict[str, Any]:
+def _row_of(body: dict[str, object]) -> dict[str, object]:
     """The data set's row in a body, without what the policy was asked and answered."""
     others = ("response", "responses_create_params")
     return {name: value for name, value in body.items() if name not in others}
 
 
-def _ours(row: dict[str, object]) -> dict[str, Any]:
+def _ours(row: dict[str, object]) -> dict[str, object]:
     """The row without an episode id of NeMo Gym's own: a rollout that it named is no episode of
     ours."""
     named = row.get("episode_id")
@@ -121,7 +121,7 @@ async def verify(
 
 def _verdict(
     found: SampleScore | ProblemError, fallback: float | None, strict: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     if isinstance(found, ProblemError):
         if strict:
             raise found
@@ -151,7 +151,7 @@ def _verdict(
 
 def _masked(
     kind: str, reason: str, components: dict[str, float | None], fallback: float | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     failure = {"failure_kind": kind, "failure_reason": reason}
     # Numbers under the same keys are what this dialect takes; the mask says that they are none.
     numbers = {name: part or 0.0 for name, part in components.items()}

@@ -102,7 +102,7 @@ class OpenEnvSession:
             f"type: got {str(kind)[:40]!r}, wanted reset, step, state or close", code="UNKNOWN_TYPE"
         )
 
-    async def _reset(self, data: dict[str, Any]) -> dict[str, Any]:
+    async def _reset(self, data: dict[str, object]) -> dict[str, object]:
         self._where = reference_of(data)
         self._instruction, self._step = await self._turns.begin(
             self._tenant, self._where, Deadline(WAIT_MS)
@@ -142,8 +142,8 @@ class OpenEnvSession:
         )
 
     def _observation(
-        self, reward: float | None, *, done: bool, more: dict[str, Any]
-    ) -> dict[str, Any]:
+        self, reward: float | None, *, done: bool, more: dict[str, object]
+    ) -> dict[str, object]:
         seen = OpenEnvObservation(
             instruction=self._instruction, episode_id=self.episode, step=self._step
         )
@@ -211,7 +211,7 @@ async def _trainer(parts: Authentication, socket: WebSocket) -> Principal:
     return require_scope(principal, TRAINER)
 
 
-async def _receive(socket: WebSocket) -> dict[str, Any] | None:
+async def _receive(socket: WebSocket) -> dict[str, object] | None:
     message = await socket.receive()
     if message["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(message.get("code", 1000))
@@ -223,14 +223,14 @@ async def _receive(socket: WebSocket) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-async def _send(socket: WebSocket, message: dict[str, Any]) -> None:
+async def _send(socket: WebSocket, message: dict[str, object]) -> None:
     await socket.send_text(orjson.dumps(message).decode())
 
 
 _CODES = {401: "SESSION_ERROR", 403: "SESSION_ERROR", 422: "VALIDATION_ERROR"}
 
 
-def _error(problem: ProblemError) -> dict[str, Any]:
+def _error(problem: ProblemError) -> dict[str, object]:
     code = problem.more.get("code") or _CODES.get(problem.status, "EXECUTION_ERROR")
     return {"type": "error", "data": {"message": problem.detail, "code": code}}
 

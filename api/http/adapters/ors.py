@@ -141,7 +141,7 @@ class ToolCallBody(Body):
     """A tool call, or (``task_id``) the stream of one that began before."""
 
     name: Annotated[str, Field(max_length=256)]
-    input: dict[str, Any]
+    input: dict[str, object]
     task_id: Annotated[str, Field(max_length=64)] | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
@@ -26,7 +26,7 @@ class CandidateMessage(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     role: Annotated[str, Field(max_length=64)]
-    blocks: Annotated[list[dict[str, Any]], Field(default_factory=list)]
+    blocks: Annotated[list[dict[str, object]], Field(default_factory=list)]
 
 
 class CandidateMetadata(BaseModel):

@@ -303,7 +303,7 @@ class DesktopListener:
         for id_ in ids:
             self._wire.say({"t": "read", "id": id_, **self._content(id_)})
 
-    def _content(self, id_: str) -> dict[str, Any]:
+    def _content(self, id_: str) -> dict[str, object]:
         """Return what an object holds: states, text and value, or that it is dead or late."""
         handle = self._tree.handles.get(id_)
         if handle is None:
@@ -317,7 +317,7 @@ class DesktopListener:
             return {"late": True}
         if states is None or "defunct" in states:
             return {"dead": True}
-        content: dict[str, Any] = {"states": states}
+        content: dict[str, object] = {"states": states}
         if text is not None:
             content["text"], content["cut"] = text
         if value is not None:

@@ -31,7 +31,7 @@ def hit(asking: Questioner, windows: list[Any], command: dict[str, Any]) -> Any 
 
 def _descend(
     asking: Questioner, bus: str, window: object, kind: Atspi.CoordType, x: int, y: int
-) -> Any | None:
+) -> object | None:
     here = None
     for _ in range(MAX_DEPTH):
         outer = here or window

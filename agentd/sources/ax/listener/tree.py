@@ -41,7 +41,7 @@ class ObjectTree:
         self._wire = wire
         self._asking = asking
         self.roles: dict[str, str] = {}
-        self.handles: dict[str, Any] = {}
+        self.handles: dict[str, object] = {}
         self._parents: dict[str, str] = {}
         self._children: dict[str, set[str]] = {}
         self._moved: set[str] = set()
@@ -86,7 +86,7 @@ class ObjectTree:
         self._parents[found] = above
         self._children.setdefault(above, set()).add(found)
 
-    def _say_node(self, found: str, bus: str, **fields: Any) -> None:
+    def _say_node(self, found: str, bus: str, **fields: object) -> None:
         self._wire.say({"t": "node", "id": found, "bus": bus, **fields})
 
     def remember(self, source: object, name: str) -> str | None:

@@ -50,7 +50,7 @@ AGAIN_S = (0.4, 0.8, 1.6, 3.2, 6.4)
 class _TreeWalk:
     window: str
     bus: str
-    queue: deque[Any]
+    queue: deque[object]
     tries: int
     seen: set[str] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)

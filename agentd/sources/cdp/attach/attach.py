@@ -237,7 +237,7 @@ class SessionSetup:
         young = self._young[session]
         loader = young.loader
         last = young.complete  # once more: an icon is asked for when all else is there
-        past: dict[str, Any] = {}
+        past: dict[str, object] = {}
         if session in self._histories:
             self._connection.send(ANSWER, {}, session, past.update)
 

@@ -45,7 +45,7 @@ class PageScript(NamedTuple):
     around: bool = False
     mask: tuple[str, ...] = ()
     visual: bool = False
-    elements: tuple[Mapping[str, Any], ...] = ()
+    elements: tuple[Mapping[str, object], ...] = ()
     points: bool = False
 
     @classmethod
@@ -103,7 +103,7 @@ class PageScript(NamedTuple):
         return f"{slot} && {slot}.document === document ? {slot}.takeTree({characters}) : false"
 
 
-def _names(mask: Iterable[str]) -> dict[str, Any]:
+def _names(mask: Iterable[str]) -> dict[str, object]:
     """Which fields' names mean a secret, as the page script reads it (page/secrets.js)."""
     return {
         "anywhere": names.ANYWHERE,

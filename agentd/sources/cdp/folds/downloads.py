@@ -9,7 +9,6 @@ said. The file is the files source's affair.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from agentd.sources.cdp.state.protocol import DownloadProgress, DownloadWillBegin
 from agentd.sources.cdp.state.state import (
@@ -94,7 +93,7 @@ def _report_progress(number: str, download: Download) -> Iterator[CdpObservation
     if news <= 0 or news < share:
         return
     download.told = download.received
-    data: dict[str, Any] = {"download": number, "received": download.received}
+    data: dict[str, object] = {"download": number, "received": download.received}
     if download.total:
         data["total"] = download.total
     yield CdpObservation("download.progressed", data)
@@ -105,7 +104,7 @@ def _finished(number: str, download: Download) -> CdpObservation:
     return CdpObservation("download.finished", data | {"size": download.received})
 
 
-def _download_fields(number: str, download: Download) -> dict[str, Any]:
+def _download_fields(number: str, download: Download) -> dict[str, object]:
     return {
         "tab": download.tab,
         "url": download.url,

@@ -8,7 +8,6 @@ that the order stands. In a log nobody asks, so nothing waits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from agentd.sources.cdp.state.protocol import HistoryReply
 from agentd.sources.cdp.state.state import CdpObservation, History, SessionState
@@ -16,7 +15,7 @@ from agentd.sources.cdp.state.state import CdpObservation, History, SessionState
 MAX_LATE = 2000
 
 
-def record_move(session: SessionState, data: dict[str, Any], how: str) -> None:
+def record_move(session: SessionState, data: dict[str, object], how: str) -> None:
     """The page went somewhere, as ``data`` of its ``page.navigated`` says; ``how``: through its
     "history" (which way, will be known), a "reload", after which it stands where it stood, or
     ""."""

@@ -330,6 +330,6 @@ def _tree(
         yield from _tree(browser, session, child)
 
 
-def _frame_fields(browser: BrowserState, name: str) -> dict[str, Any]:
+def _frame_fields(browser: BrowserState, name: str) -> dict[str, object]:
     frame = browser.frames[name]
     return {"tab": frame.tab, "frame": name, "main": frame.parent is None}

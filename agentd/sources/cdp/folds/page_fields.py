@@ -103,7 +103,7 @@ def _only(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
     return {name: data[name] for name in names if isinstance(data.get(name), str)}
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: object) -> object:
     if isinstance(value, str):
         return value[:MAX_CHARACTERS]
     if isinstance(value, list):
@@ -113,7 +113,7 @@ def _clean(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)
 
 
-def _items(value: list[Any]) -> Iterator[Any]:
+def _items(value: list[object]) -> Iterator[object]:
     for item in value[:MAX_ITEMS]:
         if not isinstance(item, dict):
             yield _clean(item)

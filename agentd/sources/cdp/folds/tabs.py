@@ -4,7 +4,6 @@ pages say."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from agentd.sources.cdp.folds import leaving
 from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, gap
@@ -35,7 +34,7 @@ def handle_info(
     known = browser.tabs.get(tab)
     if known is None:
         known = browser.tabs[tab] = {"title": ""}
-        data: dict[str, Any] = {"tab": tab, "url": url}
+        data: dict[str, object] = {"tab": tab, "url": url}
         if info.get("openerId"):
             data["opener"] = known["opener"] = browser.pages.tab(info["openerId"])
         yield _standing(browser, CdpObservation("tab.opened", data))
@@ -120,7 +119,7 @@ def count_active_tabs(browser: BrowserState) -> Iterator[CdpObservation]:
     several = len(browser.pages.focused) > 1
     if several != browser.pages.several:
         browser.pages.several = several
-        part: dict[str, Any] = {"source": "cdp", "part": ACTIVATED}
+        part: dict[str, object] = {"source": "cdp", "part": ACTIVATED}
         reason = "more than one tab says that it is in front, as harnesses make them believe"
         if several:
             yield CdpObservation("gap.began", part | {"reason": reason})

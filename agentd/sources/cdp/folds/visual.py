@@ -77,7 +77,9 @@ class Visual:
             yield CdpObservation("gap.ended", {"source": "visual", "part": tab})
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
         for place, piece in enumerate(pieces):
-            part: dict[str, Any] = {"part": place, "parts": len(pieces)} if len(pieces) > 1 else {}
+            part: dict[str, object] = (
+                {"part": place, "parts": len(pieces)} if len(pieces) > 1 else {}
+            )
             yield CdpObservation(
                 "visual.dom_recorded",
                 {**about, "sent_ms": _whole(said.data.get("now")), **part, "text": piece},
@@ -88,7 +90,7 @@ class Visual:
             self._lost[tab] = stream
             yield CdpObservation("gap.began", {"source": "visual", "part": tab, "reason": reason})
 
-    def _masked(self, value: Any, name: str, stream: str) -> Any:
+    def _masked(self, value: object, name: str, stream: str) -> object:
         if isinstance(value, str):
             if name in _ADDRESSES:
                 return self._secrets.mask_url(value)
@@ -100,7 +102,7 @@ class Visual:
             return {key: self._masked(one, key, stream) for key, one in value.items()}
         return value
 
-    def _element(self, node: dict[str, Any], number: tuple[str, int]) -> dict[str, Any]:
+    def _element(self, node: dict[str, object], number: tuple[str, int]) -> dict[str, object]:
         """An element, or what became of one: without a hidden field's value and what stands under a
         telling name."""
         attributes = node.get("attributes")
@@ -118,7 +120,7 @@ class Visual:
         if len(self._hidden) > MAX_SECRETS:
             del self._hidden[next(iter(self._hidden))]
 
-    def _mask_attributes(self, attributes: dict[str, Any], *, hides: bool) -> dict[str, Any]:
+    def _mask_attributes(self, attributes: dict[str, object], *, hides: bool) -> dict[str, object]:
         """Mask what stands under a telling name; with ``hides`` the element's value too."""
         texts = {key for key, value in attributes.items() if isinstance(value, str) and value}
         secret = {key for key in texts if self._secrets.is_secret_name(key)}
@@ -126,7 +128,7 @@ class Visual:
             secret |= texts.intersection(_VALUES)
         return attributes | dict.fromkeys(secret, MASK)
 
-    def _hides(self, attributes: dict[str, Any]) -> bool:
+    def _hides(self, attributes: dict[str, object]) -> bool:
         names = [str(attributes[key]) for key in ("name", "id", "property") if key in attributes]
         return attributes.get("type") == "hidden" or any(
             self._secrets.is_secret(name, "") for name in names
@@ -149,5 +151,5 @@ def _read(text: Any) -> list[Any]:
     return events
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0

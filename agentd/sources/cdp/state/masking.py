@@ -178,7 +178,7 @@ _PARTS = frozenset(("element", "target", "form"))
 _MASKED_ALREADY = ("request.", "message.", "gap.", "alarm.", "journal.", "auth.", "frame.")
 
 
-def cover(kind: str, data: dict[str, Any], secrets: Masker) -> None:
+def cover(kind: str, data: dict[str, object], secrets: Masker) -> None:
     """Mask, in place, the texts of an observation of a page, a tab or a dialog: what was typed,
     shown, carried."""
     if kind.startswith(_MASKED_ALREADY):
@@ -210,7 +210,7 @@ def _field(pair: Any, secrets: Masker) -> Any:
     return [pair[0], _text(pair[1], (pair[0],), secrets)]
 
 
-def _text(value: Any, names: Iterable[str], secrets: Masker) -> Any:
+def _text(value: object, names: Iterable[str], secrets: Masker) -> object:
     if isinstance(value, list):
         return [_text(item, names, secrets) for item in value]
     if not isinstance(value, str) or not value:

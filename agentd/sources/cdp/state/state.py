@@ -131,7 +131,7 @@ class SessionState:
     contexts: dict[int, str] = field(default_factory=dict)
     held: dict[int, list[str]] = field(default_factory=dict)
     reopened: set[str] = field(default_factory=set)
-    dialog: dict[str, Any] | None = None
+    dialog: dict[str, object] | None = None
     crashed: bool = False
     hidden: bool = False
     title: str = ""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-Filter = Sequence[Mapping[str, Any]]
+Filter = Sequence[Mapping[str, object]]
 
 ALMOST_ALL: Filter = ({"type": "browser", "exclude": True}, {"type": "tab", "exclude": True}, {})
 """The filter that holds where none is given."""
