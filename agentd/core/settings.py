@@ -32,6 +32,8 @@ MAX_WAIT_S = 86_400
 MAX_PORT = 65_535
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
+_Connect = Callable[[Mapping[str, object]], Source]
+
 
 def _read_folder(text: str) -> tuple[str, Path]:
     """Parse ``LABEL=DIR`` or ``DIR``, whose label is its name."""
@@ -200,9 +202,7 @@ class DaemonSettings(CommandSettings):
         float, _seconds("how long a body may take to come to the control port (default 60)")
     ] = BODY_S
     journal_max: Annotated[int, _bytes("the journal's cap, as in 512M (default 1G)")] = KEEP_BYTES
-    connect: Annotated[Callable[[Mapping[str, object]], Source] | None, Parameter(parse=False)] = (
-        None
-    )
+    connect: Annotated[_Connect | None, Parameter(parse=False)] = None
     """Makes the browser source inside a harness's process; never an option."""
     line: Annotated[BrowserLine | None, Parameter(parse=False)] = None
     """How script probes reach the browser there; never an option."""

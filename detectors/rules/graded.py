@@ -87,13 +87,9 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
     text, is worth 0; of a secret that was kept back, and of what was cut, the step is null.
     Actions of a page's script (`trusted: false`) do not count, unless `where` names `trusted`.
     """
+    if not _is_asked_for(event, world, args):
+        return
     data = event.data
-    if by_script(event) and not (args.where is not None and args.where.names("trusted")):
-        return
-    if not is_met(args.app, data.get("app")):
-        return
-    if args.url is not None and not args.url.matches(world.url(str(data.get("frame")))):
-        return
     hidden, reason = find_hidden(event, args.reads.places)
     judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
     if judged is False:
@@ -104,3 +100,14 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
     if judged is None or is_one_of(args.path, hidden):
         raise UnseenError(reason, Reading(1.0, key))
     yield Reading(args.grade.level(value_at(data, args.path)) or 0.0, key)
+
+
+def _is_asked_for(event: Event, world: World, args: GradedArgs) -> bool:
+    """Whether ``event`` is of the app and the page that ``args`` name, and a script's act only
+    where `where` names `trusted`."""
+    names_trusted = args.where is not None and args.where.names("trusted")
+    if by_script(event) and not names_trusted:
+        return False
+    if not is_met(args.app, event.data.get("app")):
+        return False
+    return args.url is None or args.url.matches(world.url(str(event.data.get("frame"))))
