@@ -7,7 +7,7 @@ from milestoned_client import AsyncRewardClient
 from milestoned_client.models import PreferenceLines
 
 from api.auth.store import OPERATOR
-from api.labelling.store import Word
+from api.labelling.store import LabelWord
 from tests.api.service import ADMIN, TASK, Service
 from tests.api.test_search import four
 from tests.api.test_tenants import tenant
@@ -17,7 +17,7 @@ async def test_closed_episodes_as_lines_by_the_client(service: Service) -> None:
     """Rules and people, each with its weight; what is open or not known is no line; another tenant
     has none."""
     found = await four(service)
-    word = Word(TASK["id"], found["half"], "", 1, "goal", "yes")
+    word = LabelWord(TASK["id"], found["half"], "", 1, "goal", "yes")
     await service.app.state.parts.preferences.say(OPERATOR, "anna", word)
     stranger = await tenant(service, "stranger")
     transport = httpx.ASGITransport(service.app)
