@@ -100,12 +100,17 @@ def test_between_two_measures_an_engine_is_no_larger_than_it_is_taken_for(
 ) -> None:
     engine, size = Engine(RULES, "ep_1"), EngineSize()
     told = events("ep_1", *said)
-    for at in range(0, len(told), many):
+    starts = range(0, len(told), many)
+    # To measure an engine walks through all of it: at some fifty moments, which are no multiples
+    # of the service's own.
+    measured = {*starts[:: len(starts) // 53 + 1], starts[-1]}
+    for at in starts:
         part = told[at : at + many]
         (text,) = texts(part)
         engine.feed(part)
         size.grow(engine, len(text))
-        assert footprint(engine) <= size.bytes <= 2 * footprint(engine) + 64_000, at
+        if at in measured:
+            assert footprint(engine) <= size.bytes <= 2 * footprint(engine) + 64_000, at
 
 
 def test_an_outline_is_no_larger_than_it_is_taken_for() -> None:
