@@ -208,7 +208,7 @@ async def _events(answer: httpx.Response) -> AsyncIterator[tuple[str, str]]:
 def _object(body: bytes) -> dict[str, Any]:
     try:
         value = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

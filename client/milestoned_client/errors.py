@@ -143,7 +143,7 @@ def problem_from_body(status: int, reason: str, body: bytes) -> ProblemError:
     """The error of a whole answer, be its body a problem document or a proxy's page of HTML."""
     try:
         problem = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         problem = None
     if isinstance(problem, dict):
         return problem_from_json({"title": reason, **problem}, status)

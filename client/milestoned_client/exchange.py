@@ -139,7 +139,7 @@ def _read(call: Call[T], response: httpx.Response) -> T:
         return call.parse(None, response.content)
     try:
         document = json.loads(response.content) if response.content else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnexpectedAnswerError(
             f"{call.method} {call.path}: the answer is not JSON: {error}"
         ) from error

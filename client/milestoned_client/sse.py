@@ -86,7 +86,7 @@ def _number(last_id: str) -> int | None:
 def _document(data: list[str]) -> JsonObject:
     try:
         document = json.loads("\n".join(data))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnexpectedAnswerError(f"a streamed event is not JSON: {error}") from error
     return document if isinstance(document, dict) else {"value": document}
 

@@ -76,6 +76,16 @@ async def test_half_an_answer_does_not_pass_for_a_whole_one() -> None:
     assert sent[-1] == "cut"
 
 
+@pytest.mark.parametrize("result", ["no JSON", "[" * 100_000, '{"output":' * 5_000, "{}"])
+async def test_a_result_that_is_none_passes_as_it_is(result: str) -> None:
+    """What a tool answers is the environment's, and may hold what the agent gave it."""
+    end = f"event: end\r\ndata: {result}\r\n\r\n".encode()
+    _, *bodies = await ask("POST", "/shop/call", Upstream("text/event-stream", EVENTS[0], end))
+    told = [line for one in bodies for line in one["body"].decode().splitlines()]
+    passed = "".join(line.removeprefix("data: ") for line in told if line.startswith("data: "))
+    assert passed == f"t{result}"
+
+
 async def test_a_call_whose_stream_breaks_ends_without_its_end() -> None:
     """So that the client comes back with the `task_id`."""
     _, *bodies = await ask("POST", "/shop/call", Upstream("text/event-stream", EVENTS[0], None))

@@ -22,6 +22,7 @@ from milestoned_client import (
     TooLargeError,
     TooManyRequestsError,
     UnauthorizedError,
+    UnexpectedAnswerError,
     calls,
     exchange,
 )
@@ -67,6 +68,15 @@ def test_each_refusal_has_its_own_error(peer: Peer, connect: Any, status: int, k
     )
     assert error.members == {"wanted": 3}
     assert len(peer.asked) == 1, "what is refused for good is not asked again"
+
+
+@pytest.mark.parametrize("status", [200, 403])
+def test_an_answer_that_is_too_deep_to_read_is_an_error_of_the_clients_own(
+    peer: Peer, connect: Any, status: int
+) -> None:
+    peer.answer(STATUS, "[" * 100_000, status)
+    with pytest.raises((UnexpectedAnswerError, ForbiddenError)):
+        connect(peer.url).episode("e1").status()
 
 
 def test_a_proxys_page_of_html_is_still_a_problem(peer: Peer, connect: Any) -> None:

@@ -142,7 +142,7 @@ def test_what_a_label_names(label: Any, wanted: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "label", [None, "", "{", {}, {"step": 1}, {"episode_id": {"rollout_id": "r"}}]
+    "label", [None, "", "{", '{"a":' * 9_999, {}, {"step": 1}, {"episode_id": {"rollout_id": "r"}}]
 )
 def test_a_label_that_names_nothing_is_refused(label: Any) -> None:
     with pytest.raises(

@@ -100,7 +100,7 @@ def _named_by_text(label: str, deeper: int) -> Named | None:
     if label.startswith("{") and deeper > 0:
         try:
             return _named(json.loads(label), deeper - 1)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     if label.startswith("ep_"):
         return Named(episode=label)
