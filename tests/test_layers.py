@@ -43,6 +43,7 @@ DAEMON = {
     "rich",  # for a type: cyclopts brings it, and imports it when help is shown
     "filetype",
     "h11",
+    "httptools",
     "httpx",
     "orjson",
     "starlette",

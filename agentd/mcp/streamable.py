@@ -20,12 +20,18 @@ from agentd.core.errors import UsageError
 from agentd.mcp.brackets import CallBrackets
 from agentd.mcp.framing import MAX_MESSAGE_BYTES, EventSplitter
 from agentd.mcp.messages import Cancellation, ToolRequest, ToolReturn, read_messages
-from common.plain_answers import refuse_packed
+from agentd.mcp.upstream import (
+    MAX_KEPT,
+    DirectUpstream,
+    TransportUpstream,
+    Upstream,
+    UpstreamAnswer,
+    UpstreamError,
+    UpstreamRequest,
+)
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-CONNECT_S = 30.0
-"""How long connecting to the server may take; its answers may take as long as they take."""
 SHUTDOWN_S = 5
 """How long answers that are under way may take as the gateway ends, in seconds."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -38,32 +44,6 @@ _HOP_BY_HOP = frozenset(
     )
 )
 log = structlog.get_logger(__name__)
-
-
-class Upstream:
-    """The server at ``base``, asked over ``transport`` itself: a client of httpx would keep cookies
-    of one session for another, and take as long again as the request."""
-
-    def __init__(self, transport: httpx.AsyncBaseTransport, base: str) -> None:
-        self._transport, self._base = transport, base
-
-    @asynccontextmanager
-    async def ask(self, exchange: _Exchange) -> AsyncIterator[httpx.Response]:
-        """Pass a request on; its answer is read while this is open. Raises `httpx.HTTPError`."""
-        request = httpx.Request(
-            exchange.method,
-            self._base + exchange.path,
-            headers=exchange.upstream_headers(),
-            content=exchange.content(),
-            extensions={"timeout": {"connect": CONNECT_S}},
-        )
-        answer = await self._transport.handle_async_request(request)
-        answer.request = request
-        try:
-            refuse_packed(answer)
-            yield answer
-        finally:
-            await answer.aclose()
 
 
 class HttpGateway:
@@ -110,8 +90,8 @@ class HttpGateway:
             session = _OLD_SESSION
         try:
             await self._forward(exchange, session)
-        except httpx.HTTPError as error:
-            why = f"the server did not answer: {type(error).__name__} {error}".strip()
+        except UpstreamError as error:
+            why = f"the server did not answer: {error}"
             log.warning("The server did not answer.", path=exchange.path, why=why)
             self._lose_post(exchange, session, why)
             if exchange.is_started:
@@ -133,25 +113,25 @@ class HttpGateway:
                 self._brackets.cancel(session, message.request, message.reason)
 
     async def _forward(self, exchange: _Exchange, session: Hashable) -> None:
-        async with self._upstream.ask(exchange) as answer:
+        async with self._upstream.ask(exchange.for_server()) as answer:
             await exchange.start(answer)
-            kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+            kind = answer.header(b"content-type").partition(";")[0].strip().lower()
             if kind == "text/event-stream":
                 await self._pass_stream(exchange, answer, session)
                 return
             body = bytearray()
-            async for part in answer.aiter_raw():
+            async for part in answer.parts:
                 await exchange.write(part)
                 if len(body) <= MAX_MESSAGE_BYTES:
                     body += part
-            self._note_answer(exchange, answer.status_code, bytes(body), session)
+            self._note_answer(exchange, answer.status, bytes(body), session)
             await exchange.end()
 
     async def _pass_stream(
-        self, exchange: _Exchange, answer: httpx.Response, session: Hashable
+        self, exchange: _Exchange, answer: UpstreamAnswer, session: Hashable
     ) -> None:
         events = EventSplitter()
-        async for part in answer.aiter_raw():
+        async for part in answer.parts:
             # Read first: what the client does next comes after the answers in it.
             for event in events.feed(part):
                 exchange.is_resumable |= event.has_id
@@ -218,26 +198,18 @@ class _Exchange:
         self.is_started = False
         self.is_resumable = False
 
-    def upstream_headers(self) -> list[tuple[bytes, bytes]]:
-        """Return the request's headers for the server."""
+    def for_server(self) -> UpstreamRequest:
+        """Return the request as the server is asked it."""
         dropped = _HOP_BY_HOP | {b"host", b"accept-encoding"}
-        headers = [(name, value) for name, value in self._scope["headers"] if name not in dropped]
-        return [*headers, (b"accept-encoding", b"identity")]
+        headers = [one for one in self._scope["headers"] if one[0] not in dropped]
+        headers.append((b"accept-encoding", b"identity"))
+        return UpstreamRequest(self.method, self.path, headers, self.body, self.rest)
 
-    def content(self) -> bytes | AsyncIterator[bytes]:
-        if self.rest is None:
-            return self.body
-        return _chain(self.body, self.rest)
-
-    async def start(self, answer: httpx.Response) -> None:
+    async def start(self, answer: UpstreamAnswer) -> None:
         self.is_started = True
-        headers = [
-            (name.lower(), value)
-            for name, value in answer.headers.raw
-            if name.lower() not in _HOP_BY_HOP
-        ]
+        headers = [one for one in answer.headers if one[0] not in _HOP_BY_HOP]
         await self.send(
-            {"type": "http.response.start", "status": answer.status_code, "headers": headers}
+            {"type": "http.response.start", "status": answer.status, "headers": headers}
         )
 
     async def write(self, part: bytes) -> None:
@@ -245,12 +217,6 @@ class _Exchange:
 
     async def end(self) -> None:
         await self.send({"type": "http.response.body", "body": b""})
-
-
-async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for part in rest:
-        yield part
 
 
 async def _read(receive: Receive) -> tuple[bytes, AsyncIterator[bytes] | None]:
@@ -309,12 +275,8 @@ class _GatewayServer(uvicorn.Server):
 async def run_http(url: str, listen: tuple[str, int], brackets: CallBrackets) -> None:
     """Serve the gateway before ``url`` until TERM or INT. Raises `UsageError` where it cannot
     listen."""
-    parts = urlsplit(url)
     host, port = listen
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
-    proxy = None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
-    async with httpx.AsyncHTTPTransport(limits=limits, proxy=proxy) as transport:
-        upstream = Upstream(transport, f"{parts.scheme}://{parts.netloc}")
+    async with _upstream_of(url) as upstream:
         app = HttpGateway(upstream, brackets, is_local=host in LOOPBACK)
         config = uvicorn.Config(
             app,
@@ -323,9 +285,11 @@ async def run_http(url: str, listen: tuple[str, int], brackets: CallBrackets) ->
             lifespan="off",
             log_config=None,
             access_log=False,
+            server_header=False,
+            date_header=False,  # the server's own pass
             timeout_graceful_shutdown=SHUTDOWN_S,
         )
-        server = _GatewayServer(config, parts.path)
+        server = _GatewayServer(config, urlsplit(url).path)
         try:
             await server.serve()
         except SystemExit:
@@ -334,3 +298,21 @@ async def run_http(url: str, listen: tuple[str, int], brackets: CallBrackets) ->
             ) from None
         finally:
             await brackets.drain()
+
+
+@asynccontextmanager
+async def _upstream_of(url: str) -> AsyncIterator[Upstream]:
+    """Open the way to the server: over the proxy that the environment names for it, else
+    directly."""
+    parts = urlsplit(url)
+    proxy = None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
+    if proxy is None:
+        direct = DirectUpstream(url)
+        try:
+            yield direct
+        finally:
+            direct.close()
+        return
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=MAX_KEPT)
+    async with httpx.AsyncHTTPTransport(limits=limits, proxy=proxy) as transport:
+        yield TransportUpstream(transport, f"{parts.scheme}://{parts.netloc}")

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 import uvicorn
 
+from api.blame.masking import MASK_CAUSES, MaskCause
 from api.cli.access import find_access
 from api.cli.common import STORE, Store, read_pair, whole_number
 from api.ors.bracket import WAIT_MS, BracketSettings, StepBrackets
@@ -21,6 +22,14 @@ from common.plain_answers import ASYNC_HOOKS, HEADERS, HOOKS
 UPSTREAM_S = 600.0
 """How long the upstream may be silent: its `/prompt` waits until an environment has started."""
 MAX_PORT = 65_535
+
+
+def _read_cause(text: str) -> MaskCause:
+    """Return a cause that may be masked. Raises `ValueError`."""
+    cause = next((cause for cause in MASK_CAUSES if cause == text), None)
+    if cause is None:
+        raise ValueError(f"expected one of {', '.join(MASK_CAUSES)}, got {text!r}")
+    return cause
 
 
 def run(
@@ -42,6 +51,16 @@ def run(
             " any sandbox)",
             "KEY=VALUE",
             read_pair,
+            many=True,
+        ),
+    ] = (),
+    mask_cause: Annotated[
+        tuple[MaskCause, ...],
+        option(
+            "the last call of an episode that failed for this cause is paid null; may be given"
+            " again",
+            "CAUSE",
+            _read_cause,
             many=True,
         ),
     ] = (),
@@ -77,7 +96,7 @@ def run(
     if refusal is not None:
         print(refusal, file=sys.stderr)
         return 1
-    brackets = BracketSettings(task, version, dict(label), dict(sandbox), upstream)
+    brackets = BracketSettings(task, version, dict(label), dict(sandbox), upstream, mask_cause)
     mode: Mode = "add" if add else "replace" if replace else "fill"
     app = _ProxyApplication(upstream, service, headers, brackets, mode)
     config = uvicorn.Config(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +16,8 @@ WAIT_MS = 45_000
 """How long a reward may take to be sealed."""
 MAX_EPISODES = 10_000
 """Episodes that are not asked for again."""
+MASKED = "milestoned:masked"
+"""The service's word for a score that is null for its cause."""
 UNREACHABLE = "milestoned could not be asked: {}"
 log = structlog.get_logger(__name__)
 
@@ -30,13 +32,17 @@ class StepPay:
 
 @dataclass(frozen=True, slots=True)
 class BracketSettings:
-    """What the episodes are opened of. ``scope`` tells the sessions of one proxy from another's."""
+    """What the episodes are opened of. ``scope`` tells the sessions of one proxy from another's.
+
+    ``mask_causes``: an episode that failed for one of these causes is paid null at its end.
+    """
 
     task: str
     version: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     sandbox: Mapping[str, str] = field(default_factory=dict)
     scope: str = ""
+    mask_causes: Sequence[str] = ()
 
 
 class StepBrackets:
@@ -133,8 +139,22 @@ class StepBrackets:
             return StepPay(
                 None, _metadata(episode, step, unknown["status"], unknown["reason"], rewards)
             )
+        masked = await self._find_mask(episode) if is_last else None
+        if masked is not None:
+            return StepPay(None, _metadata(episode, step, "masked", masked, rewards))
         value = total([one["reward"] for one in rewards])
         return StepPay(value, _metadata(episode, step, "sealed", None, rewards))
+
+    async def _find_mask(self, episode: str) -> str | None:
+        """Return why an episode that is over is masked as a whole, None where it is not. Raises
+        `httpx.HTTPError`."""
+        causes = list(self._settings.mask_causes)
+        if not causes:
+            return None
+        body = {"samples": [{"episode": episode}], "mask_causes": causes, "wait_ms": WAIT_MS}
+        (score,) = (await self._ask("POST", "/v1/score", body))["results"]
+        reason: str | None = score["failure_reason"]
+        return reason if score["failure_kind"] == MASKED else None
 
     async def _ask(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -18,11 +18,11 @@ from weakref import WeakValueDictionary
 import orjson
 from pydantic import ValidationError
 
-from api.blame.blames import Blames
 from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands
 from api.core.errors import EpisodeClosedError, ProblemError, UnavailableError
 from api.core.notify import Deadline, Notifier
+from api.ors.payments import Payments, payment_of
 from api.ors.sessions import CallOutcome, StoredCall, ToolSession, ToolSessions, finish_session
 from api.ors.tools import (
     ANSWER,
@@ -39,10 +39,7 @@ from api.ors.tools import (
     encode_refusal,
     no_payment,
 )
-from api.rewards.ledger import Ledger
-from api.rewards.rewards import RewardReader
 from api.scoring.reference import Reference
-from api.scoring.score import SampleScore
 from api.scoring.turns import Turns
 
 STOPPING = "the service is going down"
@@ -56,15 +53,12 @@ class ToolCalls:
         sessions: ToolSessions,
         commands: Commands,
         channel: CommandQueue,
-        rewards: RewardReader,
-        ledger: Ledger,
         turns: Turns,
+        payments: Payments,
         notifier: Notifier,
-        blames: Blames,
     ) -> None:
         self._sessions, self._commands, self._channel = sessions, commands, channel
-        self._rewards, self._ledger, self._turns = rewards, ledger, turns
-        self._notifier, self._blames = notifier, blames
+        self._turns, self._payments, self._notifier = turns, payments, notifier
         self._running: dict[str, tuple[tuple[str, str], asyncio.Task[StoredCall]]] = {}
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -179,7 +173,7 @@ class ToolCalls:
         is_done = any(reward["done"] for reward in payment.rewards)
         after = replace(session, step=None, finished=is_done)
         if is_done:
-            payment = payment._replace(blame=await self._blames.summary(episode))
+            payment = await self._payments.of_end(session, episode, payment)
         return _paid(after, f"Step {session.step} ended.", payment)
 
     async def _end(self, session: ToolSession, episode: str) -> Payment | None:
@@ -188,11 +182,7 @@ class ToolCalls:
             return None
         with suppress(EpisodeClosedError):  # then the close completed the step
             await self._commands.end(episode, session.step, None)
-        body = await self._rewards.read(
-            session.tenant, episode, session.step, Deadline(session.wait_ms)
-        )
-        reward = orjson.loads(body)
-        return Payment(reward["reward"], reward["status"], reward["reason"], [reward])
+        return await self._payments.of_step(session, episode, session.step)
 
     async def _answer(
         self, session: ToolSession, episode: str, call: StoredCall, arguments: ToolInput
@@ -214,10 +204,7 @@ class ToolCalls:
         turn = await self._turns.end(
             session.tenant, Reference(episode, step), step, arguments.text, True, deadline
         )
-        bodies = map(orjson.loads, await self._ledger.all(episode))
-        rewards = [reward for reward in bodies if reward["step"] >= step]
-        payment = _payment_of(turn.score, rewards)
-        payment = payment._replace(blame=await self._blames.summary(episode))
+        payment = await self._payments.of_last_steps(session, episode, step, turn.score)
         return _paid(finish_session(session), "The answer was taken; the episode is over.", payment)
 
     async def _answer_alone(self, session: ToolSession, arguments: ToolInput) -> CallOutcome:
@@ -227,19 +214,8 @@ class ToolCalls:
         turn = await self._turns.end(
             session.tenant, where, 0, arguments.text, True, Deadline(session.wait_ms)
         )
-        payment = _payment_of(turn.score, ())._replace(rewards=[turn.score.document()])
+        payment = payment_of(turn.score, ())._replace(rewards=[turn.score.document()])
         return _paid(finish_session(session), "The answer was taken; the episode is over.", payment)
-
-
-def _payment_of(score: SampleScore, rewards: Sequence[Mapping[str, Any]]) -> Payment:
-    """Return the payment of several steps: the first that is not known says why."""
-    if score.reward is not None:
-        return Payment(score.reward, "sealed", None, rewards)
-    for reward in rewards:
-        if reward["reward"] is None:
-            return Payment(None, reward["status"], reward["reason"], rewards)
-    status = (score.failure_kind or "").rpartition(":")[2] or "unobserved"
-    return Payment(None, status, score.failure_reason, rewards)
 
 
 def _paid(after: ToolSession, text: str, payment: Payment) -> CallOutcome:

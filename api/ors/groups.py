@@ -25,7 +25,6 @@ from api.scoring.reference import Reference
 from api.scoring.score import SampleScore
 from api.scoring.scorer import ScoredSample, Scorer
 
-OPTIONS = GroupOptions(RewardFolding(), "rank", "std", ask_tiers=True)
 NOT_FINAL = "the group is not complete: {} is not final yet; ask again"
 NO_EPISODE = (
     "metadata.episode: expected the candidate's episode, as the others have it, got none: what was"
@@ -69,7 +68,7 @@ class GroupScoring:
         self, session: ToolSession, candidates: Sequence[Candidate], deadline: Deadline
     ) -> list[dict[str, Any]]:
         named = [candidate.episode for candidate in candidates if candidate.episode is not None]
-        group = await self._groups.score(session.tenant, named, OPTIONS, deadline)
+        group = await self._groups.score(session.tenant, named, _options(session), deadline)
         if (group.task, group.version) != (session.task, session.version):
             raise InvalidError(
                 f"candidates: expected episodes of the session's task, {session.task}"
@@ -87,11 +86,12 @@ class GroupScoring:
         self, session: ToolSession, candidates: Sequence[Candidate], deadline: Deadline
     ) -> list[dict[str, Any]]:
         """Compare final answers, each scored by the task alone: nothing was observed."""
+        options = _options(session)
         reference = Reference(task=session.task, version=session.version)
         samples = [ScoredSample(reference, candidate.answer) for candidate in candidates]
         scores = await asyncio.gather(
             *(
-                self._scorer.score(session.tenant, sample, OPTIONS.folding, deadline)
+                self._scorer.score(session.tenant, sample, options.folding, deadline)
                 for sample in samples
             )
         )
@@ -99,7 +99,7 @@ class GroupScoring:
             [None if one.reward is None else (round(one.reward, DIGITS),) for one in scores]
         )
         shares = [None if place is None else place.score for place in places]
-        advantages = normalise_advantages(shares, OPTIONS.scale)
+        advantages = normalise_advantages(shares, options.scale)
         return [
             _answer_score(candidate, score, place, advantage)
             for candidate, score, place, advantage in zip(
@@ -114,6 +114,10 @@ def identify_group(session: ToolSession, candidates: Sequence[Candidate]) -> str
     parts = [[one.episode, one.answer, one.metadata] for one in candidates]
     named = orjson.dumps([session.tenant, session.sid, parts], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(named).hexdigest()[:32]
+
+
+def _options(session: ToolSession) -> GroupOptions:
+    return GroupOptions(RewardFolding(mask_causes=session.masked), "rank", "std", ask_tiers=True)
 
 
 def _member_score(candidate: Candidate, member: MemberResult, group: GroupResult) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from api.blame.masking import MaskCause, parse_mask_causes
 from api.core.errors import BadRequestError, NotFoundError
 from api.db.database import Database, now
 from api.ors.tables import ors_calls, ors_sessions
@@ -40,7 +41,8 @@ _PENDING = (
 
 @dataclass(frozen=True, slots=True)
 class ToolSession:
-    """One session. ``episode`` None: the final answer alone is scored; ``step`` None: none runs."""
+    """One session. ``episode`` None: the final answer alone is scored; ``step`` None: none runs.
+    ``mask_causes``: the causes for which a failure is null, with commas between them."""
 
     tenant: str
     sid: str
@@ -53,6 +55,12 @@ class ToolSession:
     ready: bool = False
     step: int | None = None
     finished: bool = False
+    mask_causes: str | None = None
+
+    @property
+    def masked(self) -> frozenset[MaskCause]:
+        """Return the causes for which a failure is null."""
+        return parse_mask_causes("mask_causes", self.mask_causes or "")
 
     @property
     def key(self) -> tuple[str, str]:

@@ -26,6 +26,7 @@ ors_sessions = Table(
     Column("step", BigInteger),
     Column("finished", Boolean, nullable=False),
     Column("seen_at", String(32), nullable=False),
+    Column("mask_causes", String(256)),
     Index(None, "seen_at"),
     Index(None, "episode"),
 )

@@ -63,6 +63,7 @@ from api.ors.environments import TaskEnvironments
 from api.ors.groups import GroupScoring
 from api.ors.lifecycle import Lifecycle
 from api.ors.parts import OpenReward
+from api.ors.payments import Payments
 from api.ors.sessions import ToolSessions
 from api.rescoring.background import Rescorer
 from api.rescoring.store import Rescores
@@ -208,7 +209,12 @@ class Parts:
 
         sessions = ToolSessions(database)
         tool_calls = ToolCalls(
-            sessions, commands, channel, rewards, ledger, turns, notifier, blames
+            sessions,
+            commands,
+            channel,
+            turns,
+            Payments(rewards, ledger, episodes, blames, masks),
+            notifier,
         )
         lifecycle = Lifecycle(sessions, tool_calls, commands, readiness)
 

@@ -92,6 +92,9 @@ async def test_what_is_known_of_a_rollout_reaches_a_trainer_with_its_share(
     )
 
 
+MASKED: list[Any] = [[]]
+
+
 class OrsCalls:
     """What TRL's environment keeps of the calls of a rollout."""
 
@@ -108,7 +111,12 @@ class OrsCalls:
 
 
 def _call_metadata(rewards: list[float | None] | None) -> dict[str, Any] | None:
-    return None if rewards is None else {"rewards": [{"reward": one} for one in rewards]}
+    """None: the call failed; `MASKED`: it is null for what the episode failed for."""
+    if rewards is None:
+        return None
+    if rewards == MASKED:
+        return {"status": "masked", "rewards": [{"reward": 0.0}]}
+    return {"status": "sealed", "rewards": [{"reward": one} for one in rewards]}
 
 
 @pytest.mark.parametrize(
@@ -121,6 +129,8 @@ def _call_metadata(rewards: list[float | None] | None) -> dict[str, Any] | None:
         ([[0.1], [0.2, None]], True, None),
         ([[0.1], None], True, None),
         ([None], False, None),
+        ([[0.1], MASKED], True, None),
+        ([MASKED, [0.1]], True, None),
         ([[]], True, None),
         ([], True, None),
     ],

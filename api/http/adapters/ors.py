@@ -26,7 +26,7 @@ from api.http.dependencies import OwnersPart, TasksPart
 from api.http.describe import problems
 from api.http.episodes import OpeningParts, answer_opened, opening_parts
 from api.http.json_route import JsonRoute
-from api.http.shapes import Label, LabelName, Name, OpenEpisode
+from api.http.shapes import Label, LabelName, MaskCauses, Name, OpenEpisode
 from api.http.support import READ, TRAINER, Body, answer, parts_of
 from api.ors.environments import SPLIT, TaskEnvironment, TaskName, environment_of, is_answer_alone
 from api.ors.parts import OpenReward
@@ -93,7 +93,7 @@ class TaskSpec(Body):
     """What a session works on: a task, of which an episode is opened, or an episode that is open.
 
     ``sandbox``: which sandbox of the fleet is asked for; `none`: nothing is observed, and the final
-    answer alone is scored.
+    answer alone is scored. ``mask_causes``: what failed for one of these causes is null.
     """
 
     task: Annotated[str, Field(min_length=1, max_length=512)] | None = None
@@ -106,6 +106,7 @@ class TaskSpec(Body):
         | Annotated[dict[Name, Annotated[str, Field(max_length=256)]], Field(max_length=32)]
         | None
     ) = None
+    mask_causes: MaskCauses = ()
     wait_ms: Annotated[int, Field(ge=0, le=50_000)] = WAIT_MS
 
     @model_validator(mode="after")
@@ -357,7 +358,15 @@ async def _take_up(
         )
     environment = environment_of(row.task)
     return ToolSession(
-        who.tenant, sid, environment, row.task, row.version, row.id, False, spec.wait_ms
+        who.tenant,
+        sid,
+        environment,
+        row.task,
+        row.version,
+        row.id,
+        False,
+        spec.wait_ms,
+        mask_causes=",".join(spec.mask_causes) or None,
     )
 
 
@@ -372,7 +381,14 @@ async def _open(
     assert spec.task is not None
     name = await _registered(who, creation.tasks, spec)
     session = ToolSession(
-        who.tenant, sid, environment_of(name.task), *name, None, False, spec.wait_ms
+        who.tenant,
+        sid,
+        environment_of(name.task),
+        *name,
+        None,
+        False,
+        spec.wait_ms,
+        mask_causes=",".join(spec.mask_causes) or None,
     )
     _check_environment(session, named)
     sandbox = spec.sandbox

@@ -128,8 +128,9 @@ def ors_reward_func(
 
 
 def _sum_calls(metadata: Sequence[Mapping[str, Any] | None]) -> float | None:
-    """The sum of the steps that calls completed; None where a call failed or a step has none."""
-    if None in metadata:
+    """The sum of the steps that calls completed; None where a call failed or a step has none, or
+    the session masks what the episode failed for."""
+    if any(call is None or call["status"] == "masked" for call in metadata):
         return None
     paid = [reward["reward"] for call in metadata if call for reward in call["rewards"]]
     return sum(paid) if paid and None not in paid else None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +21,10 @@ from starlette.routing import Route
 
 from agentd.masking.masker import Masker
 from agentd.mcp.brackets import CallBrackets
-from agentd.mcp.streamable import HttpGateway, Upstream
+from agentd.mcp.streamable import HttpGateway, run_http
+from agentd.mcp.upstream import DirectUpstream, TransportUpstream
 from tests.agentd.mcp.support import Beside
+from tests.agentd.mcp.test_upstream import before
 
 
 def request(number: int, tool: str) -> dict[str, Any]:
@@ -79,7 +85,7 @@ class Both:
         server = server or HttpServer()
         self.heard = server.heard
         self.bare = httpx.AsyncClient(transport=server.transport, base_url="http://localhost")
-        upstream = Upstream(server.transport, "http://upstream")
+        upstream = TransportUpstream(server.transport, "http://upstream")
         app = HttpGateway(upstream, beside.brackets, is_local=True)
         self.gateway = httpx.AsyncClient(
             transport=httpx.ASGITransport(app),  # type: ignore[arg-type]
@@ -201,8 +207,8 @@ async def test_a_page_that_lets_its_name_point_here_is_refused(tmp_path: Path, h
 
 
 async def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    async with Beside(tmp_path) as beside, httpx.AsyncHTTPTransport() as dead:
-        app = HttpGateway(Upstream(dead, "http://127.0.0.1:9"), beside.brackets, is_local=True)
+    async with Beside(tmp_path) as beside:
+        app = HttpGateway(DirectUpstream("http://127.0.0.1:9"), beside.brackets, is_local=True)
         client = httpx.AsyncClient(
             transport=httpx.ASGITransport(app),  # type: ignore[arg-type]
             base_url="http://localhost",
@@ -211,7 +217,7 @@ async def test_a_server_that_is_not_there(tmp_path: Path) -> None:
         assert said.status_code == 502
         (began, called, returned, ended) = await beside.told()
         assert (began, called, ended) == ("began 0", "called json", "ended 0")
-        assert returned.startswith("returned the server did not answer: ConnectError")
+        assert returned.startswith("returned the server did not answer: no connection: ")
 
 
 async def test_a_client_that_goes_away_goes_away_from_the_server(tmp_path: Path) -> None:
@@ -239,7 +245,7 @@ async def test_a_client_that_goes_away_goes_away_from_the_server(tmp_path: Path)
         raise AssertionError(message)
 
     async with Beside(tmp_path) as beside:
-        upstream = Upstream(Silent(), "http://upstream")
+        upstream = TransportUpstream(Silent(), "http://upstream")
         headers = [(b"host", b"localhost:1")]
         scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b""}
         async with asyncio.timeout(20):
@@ -249,3 +255,48 @@ async def test_a_client_that_goes_away_goes_away_from_the_server(tmp_path: Path)
         assert await beside.told() == [
             *("began 0", "called slow", "returned the client went away", "ended 0")
         ]
+
+
+async def test_over_the_wire_the_answer_is_the_server_s_own(tmp_path: Path) -> None:
+    """To the byte, but for the headers that are between two neighbours."""
+    head = b"HTTP/1.1 200 OK\r\ndate: then\r\nserver: theirs\r\ncontent-type: application/json\r\n"
+    body = answer(1, "at once")
+    whole = head + b"content-length: %d\r\n\r\n" % len(body) + body
+    chunked = (
+        head.replace(b"json", b"text") + b"transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
+    )
+    async with Beside(tmp_path) as beside, before([whole], [chunked]) as (_, raw):
+        port = free_port()
+        serving = asyncio.create_task(
+            run_http(raw.url + "/mcp", ("127.0.0.1", port), beside.brackets)
+        )
+        reader, writer = await connected(port)
+        for wanted in (whole, chunked):
+            content = json.dumps(request(1, "json")).encode()
+            writer.write(
+                b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n"
+                % len(content)
+                + content
+            )
+            async with asyncio.timeout(20):
+                assert await reader.readexactly(len(wanted)) == wanted
+        writer.close()
+        os.kill(os.getpid(), signal.SIGTERM)  # the gateway takes it: it ends by it
+        await serving
+        assert len(await beside.told()) == 8
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+async def connected(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the port, as soon as something listens there."""
+    async with asyncio.timeout(20):
+        while True:
+            with suppress(OSError):
+                return await asyncio.open_connection("127.0.0.1", port)
+            await asyncio.sleep(0.01)
