@@ -69,7 +69,7 @@ def _model(named: str, env: Mapping[str, str]) -> Stage:
             f"--model {named}: no folder there; wanted a model's folder, an address or {BUILTIN}"
         )
     if folder.is_symlink():
-        followed: Stage = import_module("api.stages.model.followed").FollowedModel(folder)
+        followed: Stage = import_module("api.stages.model.linked_model").FollowedModel(folder)
         return followed
     loaded: Stage = stages.load_stage(folder.parent, folder.name)
     return loaded

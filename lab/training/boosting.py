@@ -1,8 +1,8 @@
 """LightGBM with a Bradley-Terry objective on summed step scores.
 
-P(a ≻ b) = σ(S_a − S_b), S = Σ c_t·s_t with the shares c of `api.stages.model.summing` (Bradley and
-Terry 1952; Christiano et al. 2017). The gradient of a pair's loss is −w·c_t·σ(S_b − S_a) for a row
-of the better side, + for one of the worse.
+P(a ≻ b) = σ(S_a − S_b), S = Σ c_t·s_t with the shares c of `api.stages.model.trajectory_score`
+(Bradley and Terry 1952; Christiano et al. 2017). The gradient of a pair's loss is −w·c_t·σ(S_b −
+S_a) for a row of the better side, + for one of the worse.
 """
 
 from __future__ import annotations

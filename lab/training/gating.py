@@ -11,7 +11,7 @@ import numpy as np
 
 from api.core.intervals import wilson
 from api.stages.model.folder import Model
-from api.stages.model.summing import summed
+from api.stages.model.trajectory_score import trajectory_score
 from detectors.model.json_value import JsonValue
 from lab.training.measures import auroc, bootstrap
 from lab.training.preferences import LabelledOutcome
@@ -90,7 +90,9 @@ def _scores(
     learner: Learner, model: Model, outcomes: Sequence[LabelledOutcome]
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     rows = (learner.table.rows_of(one.trajectory) for one in outcomes)
-    return np.asarray([summed(model.heads["success"].score(some)) for some in rows], np.float64)
+    return np.asarray(
+        [trajectory_score(model.heads["success"].score(some)) for some in rows], np.float64
+    )
 
 
 class Drift(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.stages.model.schema import NAMES
-from api.stages.model.summing import shares
+from api.stages.model.trajectory_score import step_shares
 from lab.training.preferences import LabelledOutcome, Pair, PreferenceSet, Side, rows_of
 
 Floats = NDArray[np.float64]
@@ -87,7 +87,7 @@ def problem(
     return LearningProblem(
         rows=_joined(parts),
         owner=np.repeat(np.arange(len(parts)), lengths),
-        share=np.concatenate([np.zeros(0), *map(shares, lengths)]),
+        share=np.concatenate([np.zeros(0), *map(step_shares, lengths)]),
         better=np.asarray([place[pair.chosen.key] for pair in used], np.intp),
         worse=np.asarray([place[pair.rejected.key] for pair in used], np.intp),
         weight=np.asarray([pair.weight for pair in used]),

@@ -13,7 +13,7 @@ from api.stages.model import schema
 from api.stages.model.calibration import Calibration, calibrate
 from api.stages.model.folder import Model
 from api.stages.model.novelty import Known, sample_rows
-from api.stages.model.summing import summed
+from api.stages.model.trajectory_score import trajectory_score
 from api.stages.model.trees import Trees
 from detectors.model.json_value import JsonValue
 from lab.training.annotators import reconcile_pairs
@@ -92,7 +92,9 @@ class Learner:
             for pair in self._pairs_of(aspect)
             for side in (pair.chosen, pair.rejected)
         }
-        values = [summed(trees.score(self.table.rows_of(side))) for side in sides.values()]
+        values = [
+            trajectory_score(trees.score(self.table.rows_of(side))) for side in sides.values()
+        ]
         return float(np.std(values)) or 1.0
 
     def _known_rows(self, without: Collection[str]) -> Known:
@@ -129,7 +131,9 @@ class Learner:
         for one in outcomes:
             rows = self.table.rows_of(one.trajectory)
             if one.aspect == "success" and len(rows):
-                found.append(ScoredOutcome(one, summed(head.score(rows)), seen.distance(rows[-1])))
+                found.append(
+                    ScoredOutcome(one, trajectory_score(head.score(rows)), seen.distance(rows[-1]))
+                )
         return found
 
 

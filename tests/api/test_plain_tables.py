@@ -59,7 +59,7 @@ GROWS = {
     "api/stages/judge/facts.py _tabs": EPISODE,
     "api/stages/model/clicks.py _best": EPISODE,
     "api/stages/model/clicks.py found_slots": EPISODE,
-    "api/stages/model/compared.py _agreements": EPISODE,
+    "api/stages/model/goal_comparison.py _agreements": EPISODE,
     "api/stages/model/desk_features.py _calls": "lives as long as its episode is read; at most 500",
     "api/timeline/outlines.py _locks": WEAK,
     "detectors/engine/conditions.py _alarms": "taken, and begun anew, with each batch; at most 64",

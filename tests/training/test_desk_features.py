@@ -19,10 +19,10 @@ from api.stages.model.desk import MAX_FILES, MAX_WIDGETS, digest_of
 from api.stages.model.edits import compare
 from api.stages.model.features import FeatureReader, extract
 from api.stages.model.folder import BUILTIN, ModelError, load, save
+from api.stages.model.requirements import read_requirements
 from api.stages.model.schema import NAMES
 from api.stages.model.stage import ModelStage
-from api.stages.model.summing import summed
-from api.stages.model.wanted import read_wanted
+from api.stages.model.trajectory_score import trajectory_score
 from detectors.model.memory import size_of
 from detectors.model.types import Event
 from examples.desktop.record import RECORDINGS
@@ -181,7 +181,9 @@ def test_an_edit_is_of_whole_words(before: str, after: str) -> None:
 
 def test_what_a_goal_wants() -> None:
     """Names of files are no texts; a folder is named behind its word."""
-    wanted = read_wanted('Save "Amber river" as notes.txt in the folder backup, not in draft.md.')
+    wanted = read_requirements(
+        'Save "Amber river" as notes.txt in the folder backup, not in draft.md.'
+    )
     assert wanted.names == ("notes.txt", "backup", "draft.md")
     assert (wanted.texts, wanted.raw) == (("amber river",), ("Amber river",))
 
@@ -252,5 +254,5 @@ def test_the_model_of_the_package_tells_the_shipped_pairs_apart() -> None:
     ):
         said = yaml.safe_load((EXAMPLES / f"{task}.yaml").read_text())["instruction"]
         rows = [np.asarray(extract(said, _example(name))) for name in (right, wrong)]
-        scores = [summed(model.heads["success"].score(some)) for some in rows]
+        scores = [trajectory_score(model.heads["success"].score(some)) for some in rows]
         assert scores[0] > scores[1], task

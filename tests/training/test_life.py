@@ -19,7 +19,7 @@ from api.cli.main import main
 from api.labelling.decisions import Weights, decisions_of, lines_of
 from api.stages.base import Question
 from api.stages.model.folder import load
-from api.stages.model.followed import LOOK_S, FollowedModel
+from api.stages.model.linked_model import LOOK_S, FollowedModel
 from lab.training.gating import compare, find_drift, held_of, is_held
 from lab.training.history import FILE, HistoryError, ModelHistory
 from lab.training.keeping import keep_model, must_have_passed

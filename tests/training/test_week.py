@@ -23,7 +23,7 @@ from api.cli.main import main
 from api.labelling.store import LabelWord
 from api.stages.base import Opinion, Question
 from api.stages.model.folder import load
-from api.stages.model.followed import LOOK_S, FollowedModel
+from api.stages.model.linked_model import LOOK_S, FollowedModel
 from detectors.model.codec import canonical, sha256
 from detectors.model.types import Verdict
 from lab.training.gating import is_held

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from api.stages.model import looks
-from api.stages.model.compared import AGREES, GoalComparison
+from api.stages.model.goal_comparison import AGREES, GoalComparison
 from api.stages.model.screen import EventData, shown_element
 from api.stages.model.step import Step
 from api.stages.model.target import Target, read_target
@@ -119,7 +119,7 @@ class Clicks:
         around = looks.around(click, comparison.goal)
         if around is None:
             return Around(0.0, 0.0)
-        hit, miss = comparison.pointed(around)
+        hit, miss = comparison.compare_surroundings(around)
         page = len(comparison.screen.places.keys() - set(comparison.goal.text.split()))
         is_own_place = target.regret == 0 and len(around) < PART * page
         if target.ambiguous or is_own_place:

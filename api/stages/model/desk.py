@@ -4,14 +4,15 @@ clipboard, probes, pictures, and what tools were told. Bounded: the oldest go fi
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from api.stages.model.edits import Edit, compare
-from api.stages.model.wanted import MAX_TEXT, FoundTexts, Wanted
+from api.stages.model.requirements import MAX_TEXT, FoundTexts, Requirements
 from api.stages.model.words import Goal, in_goal, plain, value_agrees
 from detectors.model.types import Event
 
@@ -30,10 +31,22 @@ MAX_PARTS = 200
 DIALOGS = frozenset(("dialog", "alert", "file chooser", "color chooser", "font chooser"))
 
 
+class TextComparison(NamedTuple):
+    """How a text that may change differs from what it was first, and what the goal says of that."""
+
+    edit: Edit
+    agrees: float
+    """How well what came agrees with the goal; -1 where nothing came."""
+    is_whole: bool
+    """What came is exactly one of the wanted texts."""
+    loses: bool
+    """Something went that the goal does not name."""
+
+
 @dataclass(slots=True)
 class HeldText:
-    """A text that may change: as it was first and as it is now, and what is known of it now,
-    compared once when it changes."""
+    """A text that may change: as it was first and as it is now. What follows from it is computed
+    when it is asked for: many texts change again before that, or are never asked about."""
 
     first: str
     now: str
@@ -41,17 +54,34 @@ class HeldText:
     changed: bool = False
     """It was something else meanwhile."""
     found: FoundTexts = FoundTexts()
-    edit: Edit = Edit("", "")
-    agrees: float = -1.0
-    """How well what came agrees with the goal; -1 where nothing came."""
-    is_whole: bool = False
-    """What came is exactly one of the wanted texts."""
-    loses: bool = False
-    """Something went that the goal does not name."""
-    digests: frozenset[str] = frozenset()
-    """sha256 of files that hold it, with or without an end of the last line."""
-    lines: frozenset[str] = frozenset()
-    """Its last lines, as plain words."""
+    comparison: TextComparison | None = None
+    """What `DeskState.compare` computed of ``now``."""
+    _digests: frozenset[str] | None = None
+    _lines: frozenset[str] | None = None
+
+    @property
+    def is_other(self) -> bool:
+        """Whether it is not what it was first."""
+        return self.now != self.first
+
+    def write(self, text: str, found: FoundTexts) -> None:
+        """Set the text that it is now, and which of the wanted texts that has."""
+        self.changed = self.changed or text != self.now
+        self.now, self.found = text, found
+        self.comparison = self._digests = self._lines = None
+
+    def file_digests(self) -> frozenset[str]:
+        """Return the sha256 of files that hold it, with or without an end of the last line."""
+        if self._digests is None:
+            stripped = self.now.removesuffix("\n")
+            self._digests = frozenset(map(digest_of, (self.now, self.now + "\n", stripped)))
+        return self._digests
+
+    def last_lines(self) -> frozenset[str]:
+        """Return its last lines, as plain words."""
+        if self._lines is None:
+            self._lines = frozenset(map(plain, self.now[-LAST:].splitlines()[-MAX_LINES:]))
+        return self._lines
 
 
 @dataclass(slots=True)
@@ -94,7 +124,7 @@ class DeskSwitch:
 class DeskState:
     """Folded from events, in order."""
 
-    wanted: Wanted
+    wanted: Requirements
     goal: Goal
     windows: dict[tuple[str, str], DeskWindow] = field(default_factory=dict)
     widgets: dict[tuple[str, str, str], HeldText] = field(default_factory=dict)
@@ -104,6 +134,8 @@ class DeskState:
     files: dict[str, DeskFile] = field(default_factory=dict)
     bodies: dict[str, HeldText] = field(default_factory=dict)
     """Of each file that was read its content."""
+    digests: Counter[str] = field(default_factory=Counter)
+    """Of each content that files have now, how many have it."""
     touched: dict[str, DeskFile] = field(default_factory=dict)
     """Of the files those that were made, written or moved; without hidden ones and backups."""
     named: dict[str, DeskFile] = field(default_factory=dict)
@@ -122,29 +154,29 @@ class DeskState:
     selected: str = ""
     """The name of what was selected last."""
     unsettled: int = 0
-    told: bool = False
+    is_reported: bool = False
     """Whether this log reports a desktop, files or tools at all."""
 
     def fold(self, event: Event) -> None:
         """Apply one more event to what stands there."""
         apply = _HANDLERS.get(event.kind)
         if apply is not None:
-            self.told = True
+            self.is_reported = True
             apply(self, event.data)
 
-    def _compare(self, body: HeldText, text: str) -> None:
-        """Set the text that a body holds now, and compare it with what it held and with the
-        goal."""
-        body.changed = body.changed or text != body.now
-        body.now, body.found = text, self.wanted.find(text)
-        body.edit = edit = compare(body.first, text)
-        came, went = edit.came.strip(), edit.went.strip()
-        body.is_whole = self.wanted.is_whole(came)
-        body.agrees = self._agreement(came, is_whole=body.is_whole)
-        body.loses = bool(went) and not self.wanted.is_whole(went)
-        stripped = text.removesuffix("\n")
-        body.digests = frozenset(map(digest_of, (text, text + "\n", stripped)))
-        body.lines = frozenset(map(plain, text[-LAST:].splitlines()[-MAX_LINES:]))
+    def compare(self, body: HeldText) -> TextComparison:
+        """Return how a text differs from what it was first."""
+        if body.comparison is None:
+            edit = compare(body.first, body.now)
+            came, went = edit.came.strip(), edit.went.strip()
+            is_whole = self.wanted.is_whole(came)
+            body.comparison = TextComparison(
+                edit=edit,
+                agrees=self._agreement(came, is_whole=is_whole),
+                is_whole=is_whole,
+                loses=bool(went) and not self.wanted.is_whole(went),
+            )
+        return body.comparison
 
     def _agreement(self, came: str, *, is_whole: bool) -> float:
         """1 for a wanted text with its upper and lower case, less for what is near to one."""
@@ -176,13 +208,12 @@ class DeskState:
             first = text if is_first else ""
             body = HeldText(first, first, str(data["widget"].get("role")))
             _put(self.widgets, key, body, MAX_WIDGETS)
-        self._compare(body, text)
+        body.write(text, self.wanted.find(text))
         self.shown_ever |= body.found.anywhere
 
     def _is_in_file(self, text: str) -> bool:
         """Whether a file holds this text: a widget that shows it first has read it."""
-        digest = digest_of(text)
-        return any(digest == file.digest for file in self.files.values())
+        return digest_of(text) in self.digests
 
     def _switch(self, data: Data) -> None:
         widget, is_on = data["widget"], bool(data["on"])
@@ -230,6 +261,7 @@ class DeskState:
         if len(self.files) >= MAX_FILES:
             self._forget_file(next(iter(self.files)))
         self.files[path] = file
+        self.digests[file.digest] += 1
         if file.names:
             self.named[path] = file
         if file.touched and not _is_hidden(path):
@@ -238,7 +270,12 @@ class DeskState:
     def _forget_file(self, path: str) -> DeskFile | None:
         self.touched.pop(path, None)
         self.named.pop(path, None)
-        return self.files.pop(path, None)
+        file = self.files.pop(path, None)
+        if file is not None:
+            self.digests[file.digest] -= 1
+            if not self.digests[file.digest]:
+                del self.digests[file.digest]
+        return file
 
     def _change_file(self, data: Data) -> None:
         path = str(data["path"])
@@ -269,7 +306,7 @@ class DeskState:
             body = HeldText(first, first)
             _put(self.bodies, path, body, MAX_BODIES)
         if data.get("status") == "read":
-            self._compare(body, text)
+            body.write(text, self.wanted.find(text))
 
     def _probe(self, data: Data) -> None:
         name, value = str(data["probe"]), data.get("value")
@@ -279,7 +316,7 @@ class DeskState:
         if body is None:
             body = HeldText(text, text)
             _put(self.probes, name, body, MAX_PROBES)
-        self._compare(body, text)
+        body.write(text, self.wanted.find(text))
 
     def _copy(self, data: Data) -> None:
         self.clipboard_text = "" if data.get("baseline") else str(data.get("text") or "")
@@ -322,7 +359,7 @@ def facts_text(facts: object) -> str:
     return "\n".join(parts)[:MAX_TEXT]
 
 
-def same_picture(one: int, other: int) -> bool:
+def is_same_picture(one: int, other: int) -> bool:
     """Whether two perceptual hashes are of one screen."""
     return (one ^ other).bit_count() <= ALIKE
 

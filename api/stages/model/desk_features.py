@@ -6,9 +6,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from api.stages.model.desk import DIALOGS, DeskFile, DeskState, HeldText, same_picture
+from api.stages.model.desk import (
+    DIALOGS,
+    DeskFile,
+    DeskState,
+    HeldText,
+    TextComparison,
+    is_same_picture,
+)
 from api.stages.model.desk_step import DeskStep
-from api.stages.model.wanted import FoundTexts, Wanted, read_wanted
+from api.stages.model.requirements import FoundTexts, Requirements, read_requirements
 from api.stages.model.words import (
     REFUSALS,
     SUBMITS,
@@ -36,7 +43,7 @@ class DeskFeatures:
 
     def __init__(self, instruction: str) -> None:
         self.goal = read_goal(instruction)
-        self.wanted: Wanted = read_wanted(instruction)
+        self.wanted: Requirements = read_requirements(instruction)
         self.desk = DeskState(self.wanted, self.goal)
         self._calls: dict[str, None] = {}
         self._counts = dict.fromkeys(("tool_errors", "tool_repeats", "presses", "refused"), 0.0)
@@ -121,10 +128,10 @@ class DeskFeatures:
         """The features of what stands now, whatever step brought it about."""
         desk, wanted = self.desk, self.wanted
         kept, shown = self._find_kept(), _union(body.found for body in self._list_shown())
-        lines = _lines(body.found for body in self._lasting())
-        told = set(kept) | set(desk.clipboard.anywhere) | self._answered()
+        lines = _lines(body.found for body in self._list_lasting())
+        texts = set(kept) | set(desk.clipboard.anywhere) | self._find_answered()
         features = {
-            "desk_told": float(desk.told),
+            "desk_reported": float(desk.is_reported),
             "texts_wanted": math.log1p(len(wanted.texts)),
             "names_wanted": math.log1p(len(wanted.names)),
             "asks_delete": float(wanted.deletes),
@@ -134,30 +141,30 @@ class DeskFeatures:
             "texts_kept_lines": self._share(lines),
             "last_text_kept": float(bool(wanted.texts) and len(wanted.texts) - 1 in kept),
             "texts_shown": self._share(shown),
-            "texts_told": self._share(told),
+            "texts_reported": self._share(texts),
             "texts_ever_shown": self._share(desk.shown_ever),
         }
-        features |= self._of_names() | self._of_edits() | self._of_windows() | self._of_states()
-        return features | self._of_answer() | self._summed(features, told | set(shown))
+        features |= self._of_names() | self._of_files() | self._of_copies() | self._of_edits()
+        features |= self._of_windows() | self._of_states() | self._of_answer()
+        return features | self._of_totals(features, kept, texts | set(shown))
 
     def _share(self, found: Iterable[int]) -> float:
         return ratio(len(set(found)), len(self.wanted.texts), 0.0)
 
     def _find_kept(self) -> set[int]:
         """Wanted texts that files and probes hold now."""
-        kept = _union(body.found for body in self._lasting())
-        digests = {file.digest for file in self._touched()} & self.wanted.digests.keys()
+        kept = _union(body.found for body in self._list_lasting())
+        digests = {file.digest for file in self._list_touched()} & self.wanted.digests.keys()
         return kept | {self.wanted.digests[digest] for digest in digests}
 
-    def _touched(self) -> list[DeskFile]:
+    def _list_touched(self) -> list[DeskFile]:
         return list(self.desk.touched.values())[-MANY:]
 
-    def _lasting(self) -> list[HeldText]:
+    def _list_lasting(self) -> list[HeldText]:
         """What is kept beyond the programs: files that were touched, probes that changed."""
-        probes = self.desk.probes.values()
-        return self._contents() + [body for body in probes if body.now != body.first]
+        return self._list_contents() + self._list_changed_probes()
 
-    def _contents(self) -> list[HeldText]:
+    def _list_contents(self) -> list[HeldText]:
         """The contents of files that were touched, as far as they were read."""
         files = self.desk.files
         return [
@@ -169,49 +176,65 @@ class DeskFeatures:
     def _list_shown(self) -> list[HeldText]:
         return list(self.desk.widgets.values())[-MANY:]
 
-    def _answered(self) -> set[int]:
+    def _find_answered(self) -> set[int]:
         return set(self.wanted.find(self.desk.answer or "").anywhere)
 
     def _of_names(self) -> dict[str, float]:
-        """The features of files by the names that the goal has."""
-        desk, names = self.desk, range(len(self.wanted.names))
-        touched = self._touched()
-        there = {at for file in desk.named.values() for at in file.names}
-        held = {at for file in touched for at in file.names}
-        gone_named = sum(file.is_named for file in desk.gone.values())
-        copies = [file for file in touched if file.originals]
-        last = len(names) - 1
+        """The features of the names that the goal has: which of them files have."""
+        count = len(self.wanted.names)
+        there = _name_places(self.desk.named.values())
+        touched = _name_places(self._list_touched())
+        if not count:
+            ends = dict.fromkeys(("first_there", "last_there", "last_touched"), -1.0)
+        else:
+            ends = {
+                "first_there": float(0 in there),
+                "last_there": float(count - 1 in there),
+                "last_touched": float(count - 1 in touched),
+            }
+        return ends | {
+            "names_there": ratio(len(there), count, 0.0),
+            "names_touched": ratio(len(touched), count, 0.0),
+        }
+
+    def _of_files(self) -> dict[str, float]:
+        """The features of files that went, and of those that were made, changed or moved."""
+        gone, touched = self.desk.gone.values(), self._list_touched()
+        gone_named = sum(file.is_named for file in gone)
         return {
-            "names_there": ratio(len(there), len(names), 0.0),
-            "names_touched": ratio(len(held), len(names), 0.0),
-            "first_there": float(0 in there) if names else -1.0,
-            "last_there": float(last in there) if names else -1.0,
-            "last_touched": float(last in held) if names else -1.0,
             "gone_named": float(min(MAX_COUNT, gone_named)),
-            "gone_off": float(min(MAX_COUNT, len(desk.gone) - gone_named)),
+            "gone_off": float(min(MAX_COUNT, len(gone) - gone_named)),
             "files_off": float(min(MAX_COUNT, sum(not file.is_named for file in touched))),
             "files_empty": float(min(MAX_COUNT, sum(not file.size for file in touched))),
+            "unsettled": float(min(MAX_COUNT, self.desk.unsettled)),
+        }
+
+    def _of_copies(self) -> dict[str, float]:
+        """The features of files that hold what another one held at first."""
+        copies = [file for file in self._list_touched() if file.originals]
+        from_named = sum(True in file.originals for file in copies)
+        return {
             "files_copied": float(min(MAX_COUNT, len(copies))),
             "copies_named": ratio(sum(file.is_named for file in copies), len(copies), -1.0),
-            "originals_named": ratio(
-                sum(True in file.originals for file in copies), len(copies), -1.0
-            ),
-            "unsettled": float(min(MAX_COUNT, desk.unsettled)),
+            "originals_named": ratio(from_named, len(copies), -1.0),
         }
 
     def _of_edits(self) -> dict[str, float]:
         """The features of what was written into widgets and files, against what was there."""
-        shown = [
-            body for body in self._list_shown() if body.edit.is_change and body.role in EDITORS
-        ]
-        files = [body for body in self._contents() if body.edit.is_change]
-        saved = {file.digest for file in self._touched()}
-        are_saved = [not body.digests.isdisjoint(saved) for body in shown]
+        widgets = [body for body in self._list_shown() if body.role in EDITORS]
+        shown = [body for body in widgets if self._is_edited(body)]
+        files = [body for body in self._list_contents() if self._is_edited(body)]
+        saved = {file.digest for file in self._list_touched()}
+        are_saved = [not body.file_digests().isdisjoint(saved) for body in shown]
         return {
-            **_compared("edit", shown),
-            **_compared("file_edit", files),
+            **_count_edits("edit", map(self.desk.compare, shown)),
+            **_count_edits("file_edit", map(self.desk.compare, files)),
             "edits_saved": ratio(sum(are_saved), len(are_saved), -1.0),
         }
+
+    def _is_edited(self, body: HeldText) -> bool:
+        """Whether more than spaces came or went."""
+        return body.is_other and self.desk.compare(body).edit.is_change
 
     def _of_windows(self) -> dict[str, float]:
         windows = list(self.desk.windows.values())[-MANY:]
@@ -238,7 +261,7 @@ class DeskFeatures:
             "selected_goal": in_goal(desk.selected, goal),
             "value_goal": float(any(self._is_number(value) for value in turned)),
             "value_off": float(min(MAX_COUNT, sum(not self._is_number(one) for one in turned))),
-            "probes_changed": float(min(MAX_COUNT, sum(one.now != one.first for one in probes))),
+            "probes_changed": float(min(MAX_COUNT, len(self._list_changed_probes()))),
             "probes_back": float(min(MAX_COUNT, sum(_is_back(one) for one in probes))),
             "probe_goal": share(self._probe_words(), goal.words),
             "clip_goal": self._share(desk.clipboard.anywhere),
@@ -252,22 +275,23 @@ class DeskFeatures:
 
     def _probe_words(self) -> set[str]:
         """Words that came into the answers of probes."""
-        changed = [body for body in self.desk.probes.values() if body.now != body.first]
-        return {
-            word for body in changed for word in plain(body.edit.came.replace("-", " ")).split()
-        }
+        edits = [self.desk.compare(body).edit for body in self._list_changed_probes()]
+        return {word for edit in edits for word in plain(edit.came.replace("-", " ")).split()}
+
+    def _list_changed_probes(self) -> list[HeldText]:
+        return [body for body in self.desk.probes.values() if body.is_other]
 
     def _is_shown(self, text: str) -> bool:
         """Whether a text stands by itself in a line of some widget now."""
         wanted = plain(text)
-        return bool(wanted) and any(wanted in body.lines for body in self._list_shown())
+        return bool(wanted) and any(wanted in body.last_lines() for body in self._list_shown())
 
     def _is_screen_back(self) -> bool:
         """Whether the last picture is like an earlier one, and not like the one before it."""
         *earlier, before, last = [0, 0, *self.desk.pictures]
-        if len(self.desk.pictures) < 3 or same_picture(before, last):
+        if len(self.desk.pictures) < 3 or is_same_picture(before, last):
             return False
-        return any(same_picture(one, last) for one in earlier[2:])
+        return any(is_same_picture(one, last) for one in earlier[2:])
 
     def _of_answer(self) -> dict[str, float]:
         answer = self.desk.answer
@@ -278,15 +302,18 @@ class DeskFeatures:
             "answer_goal": in_goal(answer, self.goal),
         }
 
-    def _summed(self, features: dict[str, float], found: set[int]) -> dict[str, float]:
-        """What of the goal is done and what is wrong, whatever kind of evidence says so."""
+    def _of_totals(
+        self, features: dict[str, float], kept: set[int], found: set[int]
+    ) -> dict[str, float]:
+        """What of the goal is done and what is wrong, whatever kind of evidence says so; ``kept``
+        and ``found``: the wanted texts that last, and that anything shows or holds."""
         names = self.wanted.names
         there = features["names_there"] * len(names)
         if self.wanted.deletes or self.wanted.moves:
             there = min(len(names), features["gone_named"] + features["names_touched"] * len(names))
         things = len(names) + len(self.wanted.texts)
         done = ratio(there + len(found), things, 1.0)
-        keeping = ratio(there + len(self._find_kept()), things, 1.0)
+        keeping = ratio(there + len(kept), things, 1.0)
         wrong = sum(
             features[name]
             for name in (
@@ -303,6 +330,11 @@ class DeskFeatures:
         }
 
 
+def _name_places(files: Iterable[DeskFile]) -> set[int]:
+    """The places of the wanted names that these files have."""
+    return {at for file in files for at in file.names}
+
+
 def _union(found: Iterable[FoundTexts]) -> set[int]:
     return {at for one in found for at in one.anywhere}
 
@@ -316,13 +348,14 @@ def _is_back(body: HeldText) -> bool:
     return body.changed and body.now == body.first
 
 
-def _compared(prefix: str, bodies: list[HeldText]) -> dict[str, float]:
+def _count_edits(prefix: str, comparisons: Iterable[TextComparison]) -> dict[str, float]:
     """How the parts that came agree with the goal, and how much went that it does not name."""
-    agreements = [body.agrees for body in bodies if body.agrees >= 0]
+    edits = list(comparisons)
+    agreements = [edit.agrees for edit in edits if edit.agrees >= 0]
     return {
-        f"{prefix}s": float(min(MAX_COUNT, len(bodies))),
+        f"{prefix}s": float(min(MAX_COUNT, len(edits))),
         f"{prefix}_worst": min(agreements, default=-1.0),
-        f"{prefix}_whole": ratio(sum(body.is_whole for body in bodies), len(bodies), -1.0),
+        f"{prefix}_whole": ratio(sum(edit.is_whole for edit in edits), len(edits), -1.0),
         f"{prefix}_off": float(min(MAX_COUNT, sum(one < 1 for one in agreements))),
-        f"{prefix}_lost": float(min(MAX_COUNT, sum(body.loses for body in bodies))),
+        f"{prefix}_lost": float(min(MAX_COUNT, sum(edit.loses for edit in edits))),
     }

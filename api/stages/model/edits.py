@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import NamedTuple
 
-from api.stages.model.wanted import MAX_TEXT
+from api.stages.model.requirements import MAX_TEXT
 
 _PART = re.compile(r"\w+|\s|[^\w\s]")
 
@@ -27,6 +27,8 @@ def compare(before: str, after: str) -> Edit:
     """Return the one part in which two texts differ, from the first to the last difference."""
     if before == after:
         return Edit("", "")
+    if not before or not after:
+        return Edit(after[:MAX_TEXT], before[:MAX_TEXT])
     old, new = _PART.findall(before[:MAX_TEXT]), _PART.findall(after[:MAX_TEXT])
     start = _common(old, new)
     rest = min(len(old), len(new)) - start

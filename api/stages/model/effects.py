@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from api.stages.model.compared import GoalComparison
+from api.stages.model.goal_comparison import GoalComparison
 from api.stages.model.screen import Filled, ScreenElement, shown_element
 from api.stages.model.step import Step
 from api.stages.model.words import ERRORS, SUCCESS, plain, share

@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from api.stages.model.clicks import Clicks
-from api.stages.model.compared import GoalComparison
 from api.stages.model.desk_features import DeskFeatures
 from api.stages.model.effects import Effects
+from api.stages.model.goal_comparison import GoalComparison
 from api.stages.model.progress import Progress
 from api.stages.model.schema import NAMES
 from api.stages.model.slots import Slots
@@ -36,19 +36,21 @@ def extract(instruction: str, events: Iterable[Event], rewards: Sequence[Reward]
     return with_rewards(reader.rows, rewards)
 
 
-def with_rewards(rows: Sequence[Row], rewards: Sequence[Reward]) -> list[Row]:
-    """Return copies of the rows with what the rules said of each step, where they scored it."""
-    by_step = {reward.step: reward for reward in rewards}
+def with_rewards(rows: Sequence[Row], rewards: Sequence[Reward], first_step: int = 0) -> list[Row]:
+    """Return copies of the rows, of steps from ``first_step`` on, with what the rules said of each
+    step, where they scored it; ``rewards`` are of the whole episode."""
+    by_step = {reward.step: reward for reward in rewards if reward.reward is not None}
     completed = []
     paid_so_far = fined = 0.0
-    for step, row in enumerate(rows):
+    for step in range(first_step + len(rows)):
         reward = by_step.get(step)
         scored = [math.nan, math.nan, math.nan]
         if reward is not None and reward.reward is not None:
             paid_so_far += reward.reward
             fined += -min(0.0, _sum_of_fines(reward))
             scored = [reward.reward, paid_so_far, fined]
-        completed.append(row[: -len(OF_REWARDS)] + scored)
+        if step >= first_step:
+            completed.append(rows[step - first_step][: -len(OF_REWARDS)] + scored)
     return completed
 
 
@@ -96,9 +98,9 @@ class FeatureReader:
             return
         for name, value in self._desk.standing().items():
             self.rows[-1][_PLACES[name]] = value
-        self.rows = self.ended()
+        self.rows = self.rows_if_ended()
 
-    def ended(self) -> list[Row]:
+    def rows_if_ended(self) -> list[Row]:
         """Return the rows as they are if the episode ends here: the last one says so."""
         if not self.rows:
             return []
@@ -138,7 +140,7 @@ class FeatureReader:
         features |= self._effects.counts | self._clicks.counts | self._slots.counts
         features |= self._desk.finish()
         features["kinds"] = float(self._effects.kinds)
-        features["told"] = float(self._comparison.screen.told)
+        features["text_reported"] = float(self._comparison.screen.is_reported)
         features |= dict.fromkeys(OF_REWARDS, math.nan)
         self.rows.append([features[name] for name in NAMES])
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from api.stages.model.clicks import Clicks
-from api.stages.model.compared import CONTROLS, GoalComparison
+from api.stages.model.goal_comparison import CONTROLS, GoalComparison
 from api.stages.model.step import Step
 from api.stages.model.words import (
     DEEDS,

@@ -150,7 +150,7 @@ FEATURES = _table("""
 0 tool_repeats      repeated calls so far
 0 presses           desktop buttons activated so far
 0 refused           refusals among them
-0 desk_told         the log reports a desktop, files or tools
+0 desk_reported     the log reports a desktop, files or tools
 0 texts_wanted      texts that the goal has and that are no file's name, log(1 + n)
 0 names_wanted      names of files and folders that it has, log(1 + n)
 0 asks_delete       it asks to delete
@@ -160,7 +160,7 @@ FEATURES = _table("""
 0 texts_kept_lines  the share that is a whole line of these, with its upper and lower case
 0 last_text_kept    they hold its last text
 0 texts_shown       the share of its texts that widgets show now
-0 texts_told        the share that files, probes, the clipboard or the answer have now
+0 texts_reported    the share that files, probes, the clipboard or the answer have now
 0 texts_ever_shown  the share that widgets showed so far
 0 names_there       the share of its names that files have now
 0 names_touched     the share that files have which were made, changed or moved
@@ -208,7 +208,7 @@ FEATURES = _table("""
 + desk_keeping      the share that files and probes hold
 - desk_wrong        what came, went or is left that the goal does not ask for, at most 5
 + desk_purity       what is kept, as a share of it and of what is wrong
-0 told              the log reports text and elements
+0 text_reported     the log reports text and elements
 + paid              what the rules paid in this step; missing where no rule scores
 + paid_so_far       what they paid up to here; missing where no rule scores
 - fined             what they took up to here
@@ -224,20 +224,20 @@ _FILES = tuple(
         "words",
         "screen",
         "step",
-        "compared",
+        "goal_comparison",
         "looks",
         "target",
         "clicks",
         "effects",
         "slots",
         "progress",
-        "wanted",
+        "requirements",
         "edits",
         "desk",
         "desk_step",
         "desk_features",
         "features",
-        "summing",
+        "trajectory_score",
     )
 )
 

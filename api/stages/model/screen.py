@@ -103,7 +103,7 @@ class Screen:
     url: str = ""
     typing: str = ""
     """What the harness says that this step types; nothing else is known of a secret field."""
-    told: bool = False
+    is_reported: bool = False
     """Whether this log reports text or elements at all."""
 
     def fold(self, event: Event) -> None:
@@ -157,7 +157,7 @@ class Screen:
         return (known.text,) if known is not None and known.text else ()
 
     def _add_element(self, data: EventData) -> None:
-        self.told = True
+        self.is_reported = True
         if len(self.elements) >= MAX_ELEMENTS:
             return
         shown = shown_element(data["element"])
@@ -182,7 +182,7 @@ class Screen:
             _decrement(row, identity)
 
     def _add_text(self, data: EventData) -> None:
-        self.told = True
+        self.is_reported = True
         for line in str(data["text"]).split("\n"):
             if len(self.lines) < MAX_ELEMENTS:
                 self._add_line(plain(line))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from api.stages.model.clicks import Clicks
-from api.stages.model.compared import AGREES, GoalComparison
+from api.stages.model.goal_comparison import AGREES, GoalComparison
 from api.stages.model.step import Step
 from api.stages.model.words import plain, ratio
 

@@ -4,7 +4,6 @@ abstention out."""
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,12 @@ from numpy.typing import NDArray
 
 from api.stages.base import Opinion, Question
 from api.stages.model.calibration import gate, sigmoid
-from api.stages.model.features import OF_REWARDS, FeatureReader, Row, with_rewards
+from api.stages.model.features import FeatureReader, Row, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
 from api.stages.model.schema import NAMES
-from api.stages.model.summing import summed
+from api.stages.model.trajectory_score import trajectory_score
 from detectors.model.caches import SizedCache
-from detectors.model.memory import size_of
+from detectors.model.memory import SizeWalk, size_of
 from detectors.model.types import Event, Verdict
 
 RISK = 0.05
@@ -29,24 +28,28 @@ READERS_BYTES = 64 * 1024 * 1024
 """Bytes of the folded logs that are kept, so that a step costs what is new in it."""
 MEASURED_FROM = 1024 * 1024
 """Bytes that a folded log may be estimated at before it is measured by a walk through it, and again
-when the estimate has doubled: a walk through a large one takes ten times as long as a step."""
+when the estimate has doubled."""
+WALKED = 400
+"""Objects that are measured in one question, at most: a walk through a whole log of a megabyte
+takes ten times as long as a step."""
 EMPTY_BYTES = 32 * 1024
 """Bytes of a folded log of which nothing was read, about."""
 ROW_BYTES = 32 * len(NAMES)
 """Bytes of one step's features, about."""
-_NO_ROW: Row = [math.nan] * len(OF_REWARDS)
-"""Stands for a row of which nothing is asked."""
 
 
 @dataclass(slots=True)
 class _Folded:
-    """A log as far as it was read: about ``bytes`` of it, which are measured once they are
-    ``measure_at``."""
+    """A log as far as it was read: about ``bytes`` of it, which are measured, a part in each
+    question, once they are ``measure_at``."""
 
     reader: FeatureReader
     last: Event | None = None
     bytes: int = EMPTY_BYTES
     measure_at: int = MEASURED_FROM
+    _walk: SizeWalk | None = None
+    _grown: int = 0
+    """Bytes that came since the walk began."""
 
     def feed(self, events: Sequence[Event]) -> None:
         """Read what is new of a log."""
@@ -54,10 +57,20 @@ class _Folded:
         rows = len(self.reader.rows)
         self.reader.feed(new)
         self.last = events[-1] if events else None
-        self.bytes += size_of([new]) + ROW_BYTES * (len(self.reader.rows) - rows)
-        if self.bytes >= self.measure_at:
-            self.bytes = size_of([self.reader, self.last])
+        grown = size_of([new]) + ROW_BYTES * (len(self.reader.rows) - rows)
+        self.bytes += grown
+        if self._walk is None and self.bytes >= self.measure_at:
+            self._walk, self._grown = SizeWalk([self.reader, self.last]), 0
+        if self._walk is not None:
+            self._grown += grown
+            self._measure(self._walk)
+
+    def _measure(self, walk: SizeWalk) -> None:
+        """Go on with a measurement, and take its result when it is over."""
+        if walk.advance(WALKED):
+            self.bytes = walk.bytes + self._grown
             self.measure_at = max(MEASURED_FROM, 2 * self.bytes)
+            self._walk = None
 
 
 class ModelStage:
@@ -107,7 +120,9 @@ class ModelStage:
         if confidence_gate is None:
             return self._abstain(f"the model was not calibrated for a {level}", {"level": level})
         matrix = np.asarray(rows, np.float64)
-        scores = {head: summed(trees.score(matrix)) for head, trees in self.model.heads.items()}
+        scores = {
+            head: trajectory_score(trees.score(matrix)) for head, trees in self.model.heads.items()
+        }
         novelty = self.model.known.distance(matrix[-1])
         calibration = self.model.calibration[level]
         chances = confidence_gate.judge(calibration, scores["success"], novelty)
@@ -152,11 +167,11 @@ class ModelStage:
     def _make_rows(self, question: Question) -> list[Row]:
         reader = self._reader(question)
         is_over = question.terminal or question.about == "goal"
-        rows = reader.ended() if is_over else reader.rows
+        rows = reader.rows_if_ended() if is_over else reader.rows
         rows = rows[: question.step + 1]
         if question.about == "goal" or not rows:
             return with_rewards(rows, question.rewards)
-        return with_rewards([*[_NO_ROW] * (len(rows) - 1), rows[-1]], question.rewards)[-1:]
+        return with_rewards(rows[-1:], question.rewards, first_step=len(rows) - 1)
 
     def _reader(self, question: Question) -> FeatureReader:
         """Return a reader of the whole log: the kept one with what is new, or a fresh one."""

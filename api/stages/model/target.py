@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from api.stages.model import looks
-from api.stages.model.compared import AGREES, CONTROLS, FIELDS, GoalComparison
+from api.stages.model.goal_comparison import AGREES, CONTROLS, FIELDS, GoalComparison
 from api.stages.model.screen import BOXES, EventData, ScreenElement, shown_element
 from api.stages.model.words import REFUSALS, SUBMITS, Goal, wanted_places
 

@@ -27,14 +27,14 @@ _DEEDS = {
 
 
 class FoundTexts(NamedTuple):
-    """The texts that are wanted and stand in some text, by their places in `Wanted.texts`;
+    """The texts that are wanted and stand in some text, by their places in `Requirements.texts`;
     ``lines``: those that are a whole line of it, with upper and lower case as they are."""
 
     anywhere: frozenset[int] = frozenset()
     lines: frozenset[int] = frozenset()
 
 
-class Wanted(NamedTuple):
+class Requirements(NamedTuple):
     """An instruction, read once. All in its order."""
 
     names: tuple[str, ...]
@@ -85,14 +85,14 @@ class Wanted(NamedTuple):
 
 
 @cache_by_size(4 << 20, lambda wanted, _: size_of([wanted]))
-def read_wanted(instruction: str) -> Wanted:
+def read_requirements(instruction: str) -> Requirements:
     """Read which files, values and deeds an instruction asks for."""
     instruction = instruction[:MAX_CHARACTERS]
     quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(instruction)]
     names = _read_names(instruction)
     texts = _read_texts(instruction, quoted, names)
     words = set(plain(instruction).split())
-    return Wanted(
+    return Requirements(
         names=names,
         texts=tuple(texts),
         raw=tuple(texts.values()),

@@ -15,13 +15,13 @@ BEFORE = 0.3
 """The weight of all steps before the last together."""
 
 
-def shares(steps: int) -> Floats:
+def step_shares(steps: int) -> Floats:
     """The weight of each of so many steps: [steps]; the last is 1, the others `BEFORE` together."""
     weights = np.full(steps, BEFORE / max(1, steps - 1))
     weights[-1:] = 1.0
     return weights
 
 
-def summed(scores: Floats) -> float:
+def trajectory_score(scores: Floats) -> float:
     """One score of a trajectory's steps [steps]."""
-    return float(shares(len(scores)) @ scores)
+    return float(step_shares(len(scores)) @ scores)

@@ -126,7 +126,7 @@ class GoalComparison:
         )
         return max(0.0, max(others, default=0.0) - agrees)
 
-    def pointed(self, around: frozenset[str]) -> tuple[int, int]:
+    def compare_surroundings(self, around: frozenset[str]) -> tuple[int, int]:
         """Of the goal's rare words that stand in few lines of the page, beside the instruction:
         return how many are in ``around``, and how many are not."""
         pointing = {word for word in self.goal.words if 0 < self._count_lines(word) <= FEW}
