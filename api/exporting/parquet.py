@@ -66,7 +66,9 @@ _REALS = dict.fromkeys(
     ),
     _real,
 )
-_TRUTHS = dict.fromkeys(("closed", "success", "done", "mask", "baseline", "paid"), _truth)
+_TRUTHS = dict.fromkeys(
+    ("closed", "success", "done", "mask", "baseline", "paid", "first_wrong"), _truth
+)
 _TYPES = {**_NUMBERS, **_REALS, **_TRUTHS}
 
 SCHEMAS: dict[str, pa.Schema] = {
@@ -80,7 +82,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "rewards": _table(
         "episode step ruleset status mask components done through",
         "reward credit credit_low credit_high credit_reason siblings next_siblings"
-        " reason decided_by success cause cause_reason cause_evidence",
+        " first_wrong reason decided_by success cause cause_reason cause_evidence",
         {**_TYPES, "components": pa.map_(_text, _real), "cause_evidence": pa.list_(_whole)},
     ),
     "milestones": _table(

@@ -218,6 +218,7 @@ def _reward(
         "credit_reason": estimate and estimate.basis["reason"],
         "siblings": estimate and estimate.basis["n"],
         "next_siblings": estimate and estimate.basis["next_n"],
+        "first_wrong": estimate and estimate.basis["first_wrong"],
         "components": components,
         "cause": cause and cause["cause"],
         "cause_reason": cause and cause["reason"],

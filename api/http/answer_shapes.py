@@ -298,6 +298,9 @@ class SiblingCreditShape(AnswerShape):
     """The credit's 95 % interval ends here."""
     reason: str | None
     """Why the credit is not known."""
+    first_wrong: bool | None
+    """Whether the step is the episode's first whose credit is surely below 0; null where that is
+    not known of it, or of one before it."""
 
 
 class CreditedShape(RewardShape):

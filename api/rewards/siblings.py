@@ -50,6 +50,8 @@ class SiblingCreditJson(TypedDict):
     ``value`` is V of what was reached before the step, the mean over ``n`` siblings; ``next_value``
     and ``next_n`` are those of what was reached after it, 0 and null after the last step. ``low``
     and ``high``: the 95 % interval of the credit. ``reason``: why the credit is not known.
+    ``first_wrong``: whether the step is the episode's first whose credit is surely below 0; None
+    where that is not known of it, or of one before it.
     """
 
     n: int
@@ -59,6 +61,7 @@ class SiblingCreditJson(TypedDict):
     low: float | None
     high: float | None
     reason: str | None
+    first_wrong: bool | None
 
 
 class CreditEstimate(NamedTuple):
@@ -103,9 +106,11 @@ class SiblingReturns:
         if not episode.closed:
             return {one["step"]: _unknown(NOT_CLOSED) for one in rewards}
         prefixes = find_prefixes(episode)
-        return {
+        estimates = {
             one["step"]: self._credit_step(episode, n, prefixes) for n, one in enumerate(rewards)
         }
+        _mark_first_wrong([estimate.basis for estimate in estimates.values()])
+        return estimates
 
     def _credit_step(
         self, episode: SiblingEpisode, n: int, prefixes: Sequence[Prefix | None]
@@ -133,6 +138,19 @@ class SiblingReturns:
             return _Value(len(returns), None, 0.0)
         mean, half = mean_interval(returns)
         return _Value(len(returns), total((mean,)), half)
+
+
+def _mark_first_wrong(steps: Sequence[SiblingCreditJson]) -> None:
+    """Mark the first of the steps, in their order, whose credit is surely below 0, as far as all
+    before it are known."""
+    is_found = False
+    for basis in steps:
+        if is_found:
+            basis["first_wrong"] = False
+        elif basis["high"] is None:
+            return
+        else:
+            basis["first_wrong"] = is_found = basis["high"] < 0
 
 
 def _blind_reason(episode: SiblingEpisode) -> str:
@@ -214,4 +232,5 @@ def _basis(
         "low": low,
         "high": high,
         "reason": reason,
+        "first_wrong": None,
     }

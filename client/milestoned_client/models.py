@@ -254,6 +254,10 @@ class SiblingCredit:
     reason: str | None
     """Why the credit is not known."""
 
+    first_wrong: bool | None
+    """Whether the step is the episode's first whose credit is surely below 0; None where that is
+    not known of it, or of one before it."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepShaping:

@@ -149,6 +149,41 @@ def test_what_was_taken_back_does_not_count_and_a_penalty_is_no_prefix() -> None
     assert (third.basis["n"], third.credit) == (5, round(-0.1 - 0.52, 12))
 
 
+MANY: list[list[Step]] = [[CART, ORDER]] * 6 + [[CART, IDLE, ORDER]] * 3
+"""Episodes that all earn 1."""
+WRONG: dict[str, tuple[SiblingEpisode, list[bool | None]]] = {
+    "nothing is": (told("own", [CART, ORDER]), [False, False]),
+    "a penalty": (told("own", [IDLE, PENALTY, CART, ORDER]), [False, True, False, False]),
+    "only the first of two": (told("own", [PENALTY, PENALTY, CART]), [True, False, False]),
+    "what is taken back can be earned again": (
+        told("own", [CART, (-0.3, {"cart": -1.0}), CART, ORDER]), [False] * 4,
+    ),
+    "an end where others went on": (told("own", [CART, IDLE, IDLE]), [False, False, True]),
+    "a step is not known": (told("own", [IDLE, UNKNOWN, PENALTY]), [False, None, None]),
+    "nobody came there": (
+        told("own", [(0.1, {"coupon": 1.0}), PENALTY, ORDER]), [None, None, None],
+    ),
+    "what is not known comes later": (told("own", [PENALTY, UNKNOWN]), [True, False]),
+    "open": (told("own", [PENALTY, IDLE], closed=False), [None, None]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_the_first_wrong_step_is_found_beside_siblings(case: str) -> None:
+    """The first whose credit is surely below 0; of what is not known nothing is said."""
+    own, expected = WRONG[case]
+    others = [told(f"ep_{n}", steps) for n, steps in enumerate(MANY)]
+    assert [one.basis["first_wrong"] for one in estimated(own, others)] == expected
+
+
+def test_a_step_that_may_have_been_no_worse_is_not_wrong() -> None:
+    """Its interval holds 0."""
+    ended = estimated(told("own", [CART, IDLE]))[-1]
+    assert ended.credit is not None
+    assert ended.credit < 0
+    assert ended.basis["first_wrong"] is False
+
+
 def test_the_interval_is_student_s() -> None:
     """Tables of the distribution: 3.182, 2.262 and 2.045 at 3, 9 and 29 degrees of freedom."""
     for freedom, expected in ((3, 3.182), (9, 2.262), (29, 2.045)):
