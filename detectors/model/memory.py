@@ -51,7 +51,7 @@ def size_of(roots: Iterable[object]) -> int:
 
 
 def _list_parts(value: object) -> Iterable[object]:
-    """What a value holds."""
+    """Return the objects that a value holds: elements, keys, attributes."""
     if isinstance(value, dict):
         return chain(value.keys(), value.values())
     if isinstance(value, (list, tuple, set, frozenset)):
