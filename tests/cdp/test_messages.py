@@ -146,10 +146,12 @@ async def test_a_handshake_that_fails_is_a_failed_request(
     assert len(watch.all("request.failed", type="WebSocket")) == 1
 
 
-def fold() -> Normaliser:
-    normaliser = Normaliser(
-        "", "", CapturePlan(kinds=frozenset(("message.sent", "message.received")))
-    )
+def fold(*, guards: bool = False) -> Normaliser:
+    kinds = frozenset(("message.sent", "message.received"))
+    normaliser = Normaliser("", "", CapturePlan(kinds=kinds, guards_messages=guards), live=True)
+    info = {"targetId": "T", "type": "page", "url": "https://a.example/", "title": ""}
+    told(normaliser, "Target.attachedToTarget", sessionId="", targetInfo=info)
+    normaliser.browser.settled = True
     told(normaliser, "Network.webSocketCreated", requestId="1", url="wss://a.example/")
     told(
         normaliser,
@@ -258,3 +260,58 @@ def test_the_table_of_connections_is_bounded() -> None:
             response={"status": 101},
         )
     assert len(normaliser.network.messages._connections) <= 1024
+
+
+LEAVES: dict[str, Any] = {"frame": {"id": "T", "loaderId": "2", "url": "https://a.example/next"}}
+
+
+@pytest.mark.parametrize(
+    ("guards", "before", "gaps"),
+    [
+        (True, [], 1),
+        (False, [], 0),
+        (True, [("Network.webSocketClosed", {"requestId": "1", "timestamp": 1})], 0),
+        (
+            True,
+            [("Page.frameNavigated", LEAVES | {"frame": LEAVES["frame"] | {"loaderId": "1"}})],
+            0,
+        ),
+    ],
+    ids=["a connection is open", "no guard hears messages", "it was closed", "it was left before"],
+)
+def test_what_may_have_been_said_as_a_document_was_left_is_a_gap_for_guards(
+    guards: bool, before: list[tuple[str, dict[str, Any]]], gaps: int
+) -> None:
+    normaliser = fold(guards=guards)
+    for method, params in before:
+        told(normaliser, method, **params)
+    seen = told(normaliser, "Page.frameNavigated", **LEAVES)
+    assert [kind for kind, data in seen if data.get("part") == "message"].count("gap.began") == gaps
+
+
+@pytest.mark.browser
+@needs_chromium
+async def test_a_message_that_a_page_sends_as_it_is_left_is_a_gap_for_guards(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    heard: list[str | bytes] = []
+
+    async def hear(connection: ServerConnection) -> None:
+        async for message in connection:
+            heard.append(message)
+
+    site.page("/next", "<title>next</title>")
+    plan = {"hears": ["message.sent"], "guarded": ["message.sent"]}
+    async with serve(hear, "127.0.0.1", 0) as server, watching(browser, plan) as watch:
+        to = f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/"
+        await page.goto(site.url)
+        await page.evaluate(
+            "(to) => new Promise((done) => { line = new WebSocket(to); line.onopen = done })", to
+        )
+        await page.evaluate(
+            "addEventListener('pagehide', () => line.send('late')); location = '/next'"
+        )
+        await watch.one("gap.began", part="message")
+        await watch.fence()
+        assert not watch.all("message.sent")
+        await watch.until(lambda: heard == ["late"])

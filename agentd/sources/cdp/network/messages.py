@@ -15,6 +15,7 @@ from typing import Any
 
 from agentd.masking import MASK
 from agentd.sources.cdp.network import bodies
+from agentd.sources.cdp.state.gaps import gap
 from agentd.sources.cdp.state.masking import Secrets, mask_body
 from agentd.sources.cdp.state.state import CdpObservation, Params, SessionState
 
@@ -37,9 +38,10 @@ class _Connection:
 
 class Messages:
     """The fold over the messages of one attachment's connections. ``kinds``: those that are
-    wanted."""
+    wanted; ``guards``: something that must not happen is known by them."""
 
-    def __init__(self, kinds: frozenset[str]) -> None:
+    def __init__(self, kinds: frozenset[str], *, guards: bool = False) -> None:
+        self._guards = guards
         self._kinds = {kind for kind in kinds if kind.startswith("message.")}
         self._connections: dict[str, _Connection] = {}
         self._nameless: dict[str, SessionState] = {}
@@ -62,11 +64,20 @@ class Messages:
             yield CdpObservation("gap.ended", {"source": "cdp", "part": "message"})
 
     def document_gone(self, root: str) -> Iterator[CdpObservation]:
-        """The document of the frame ``root`` is gone, and the connections of its session with
-        it."""
+        """The document of the frame ``root`` is gone, and the connections of its session with it.
+        What it sent over them as it was left is reported to nobody."""
         for number, session in list(self._nameless.items()):
             if session.root == root:
                 yield from self.closed(number)
+        left = [n for n, one in self._connections.items() if one.base.get("frame") == root]
+        for number in left:
+            del self._connections[number]
+        if left and self._guards:
+            yield from gap(
+                ("message",),
+                "a document was left with a connection open: what it may have sent then is not"
+                " reported",
+            )
 
     def fold(
         self, kind: str, session: SessionState, params: Params, secrets: Secrets

@@ -80,7 +80,7 @@ class Network:
         self.first_calls = FirstCalls()
         self.script_requests = ScriptRequests()
         self._service_workers: set[str] = set()  # those that are listened to
-        self.messages = Messages(plan.kinds)
+        self.messages = Messages(plan.kinds, guards=live and plan.guards_messages)
         self._answer_bodies = AnswerBodies(self.table)
         self._workers = WorkerAnswers(self.table, self._answer_bodies)
         self._ends = RequestEnds(self.table, self._answer_bodies, self.messages)

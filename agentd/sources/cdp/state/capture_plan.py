@@ -36,7 +36,8 @@ class CapturePlan:
     """``request_body``, ``response_body``: whether and by whom a request's bodies are wanted;
     headers: the names in lower case, None for all; ``kinds``: what is reported; ``workers``:
     whether workers are listened to, as they are for whoever hears requests or messages; ``guards``:
-    whether a guard hears requests, for which it counts that one may have gone out; ``mask``:
+    whether a guard hears requests, for which it counts that one may have gone out, and
+    ``guards_messages`` whether one hears messages; ``mask``:
     further names of secrets; ``cookies``: those whose values are told; ``visual``: how much of what
     pages look like is recorded, see visual.py."""
 
@@ -51,6 +52,7 @@ class CapturePlan:
     visual: int = 0
     cookies: frozenset[str] = frozenset()
     tree_bytes: int = 0
+    guards_messages: bool = False
 
     @classmethod
     def from_plan(cls, plan: Mapping[str, Any]) -> CapturePlan:
@@ -62,11 +64,12 @@ class CapturePlan:
             frozenset(name.lower() for name in plan.get("response_headers") or ()),
             reported_kinds(plan),
             _hears(plan),
-            _guards(plan),
+            _guards(plan, "request."),
             tuple(plan.get("mask") or ()),
             int(plan.get("visual") or 0),
             frozenset(plan.get("cookies") or ()),
             int(plan.get("tree_bytes") or 0),
+            _guards(plan, "message."),
         )
 
     @classmethod
@@ -108,13 +111,13 @@ def _hears(plan: Mapping[str, Any]) -> bool:
     return any(kind.startswith(("request.", "message.")) for kind in (*kinds, *also))
 
 
-def _guards(plan: Mapping[str, Any]) -> bool:
-    """Whether something that must not happen is known by requests; a service that is older does not
-    say."""
+def _guards(plan: Mapping[str, Any], kind: str) -> bool:
+    """Whether something that must not happen is known by events whose kind begins so; a service
+    that is older does not say."""
     kinds = plan.get("guarded")
     if kinds is None:
         return _hears(plan)
-    return any(kind.startswith("request.") for kind in kinds)
+    return any(one.startswith(kind) for one in kinds)
 
 
 def _filter(plan: Mapping[str, Any], name: str) -> WantsBody:
