@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
@@ -18,6 +18,7 @@ from cyclopts import Parameter
 from cyclopts.argument import Argument
 
 from agentd.core.errors import UsageError
+from agentd.core.plan import EpisodePlan
 from agentd.core.source import Source
 from common.command_line import CommandLineError, new_app, option, parse_command
 from detectors.model.kinds import KINDS
@@ -32,7 +33,7 @@ MAX_WAIT_S = 86_400
 MAX_PORT = 65_535
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
-_Connect = Callable[[Mapping[str, object]], Source]
+_Connect = Callable[[EpisodePlan], Source]
 
 
 def _read_folder(text: str) -> tuple[str, Path]:

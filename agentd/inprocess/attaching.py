@@ -45,7 +45,7 @@ class SyncOwned(Protocol):
 class AsyncOwned(Protocol):
     """A page, context or browser of Playwright on asyncio, or of pyppeteer."""
 
-    def close(self, *args: Any, **named: Any) -> Coroutine[Any, Any, None]: ...
+    def close(self, *args: Any, **named: Any) -> Coroutine[object, None, None]: ...
 
 
 @overload

@@ -4,8 +4,9 @@ time."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink
 from agentd.inprocess.harness import Harness
 from agentd.sources.cdp import CdpSource
@@ -35,7 +36,7 @@ class InProcessSource(CdpSource):
     come before what its library has not read yet: then there is a gap on record instead of a step
     that looks empty."""
 
-    def __init__(self, harness: Harness, plan: Mapping[str, object]) -> None:
+    def __init__(self, harness: Harness, plan: EpisodePlan) -> None:
         super().__init__(None, None, plan, self._carried)
         self._harness = harness
         self._connection: Connection | None = None

@@ -7,14 +7,14 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from agentd.core.errors import AgentdError, UsageError
 from agentd.session.session import Session
 
 T = TypeVar("T")
 Opened = Callable[[Session], None]
-Work = Callable[[asyncio.Event, Opened], Coroutine[Any, Any, object]]
+Work = Callable[[asyncio.Event, Opened], Coroutine[object, None, object]]
 """Runs a session until it is closed or the event is set; hands it out as soon as it has begun."""
 
 

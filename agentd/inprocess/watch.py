@@ -223,11 +223,11 @@ class Attaching:
     """What `attach` gives for a library on asyncio: ``await`` it for the watch, or enter it with
     ``async with``."""
 
-    def __init__(self, making: Callable[[], Coroutine[Any, Any, AsyncWatch]]) -> None:
+    def __init__(self, making: Callable[[], Coroutine[object, None, AsyncWatch]]) -> None:
         self._making = making
         self._watch: AsyncWatch | None = None
 
-    def __await__(self) -> Generator[Any, None, AsyncWatch]:
+    def __await__(self) -> Generator[object, None, AsyncWatch]:
         return self._making().__await__()
 
     async def __aenter__(self) -> AsyncWatch:

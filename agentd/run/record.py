@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import structlog
 
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import AgentdError, UsageError
 from agentd.core.lock import StateLock
+from agentd.core.plan import EpisodePlan
 from agentd.core.settings import RecordSettings
 from agentd.journal.journal import Journal
 from agentd.journal.recordings import must_be_free, write_recording
@@ -26,7 +28,7 @@ from agentd.session.session import Session
 from agentd.session.step_controller import NotKeptError
 from agentd.session.supervisor import TABLE, unwatched_sources
 
-HEARS_ALL: dict[str, object] = {
+HEARS_ALL: EpisodePlan = {
     "task": "recording",
     "digest": "",
     "hears": None,
@@ -63,18 +65,19 @@ async def record(
         lock.release()
 
 
-def _plan(settings: RecordSettings) -> dict[str, object]:
+def _plan(settings: RecordSettings) -> EpisodePlan:
     """Every kind of event; with ``--task`` what its rules read of texts, bodies and files, and its
     probes, too."""
     if settings.task is None:
         return HEARS_ALL
     asked = load_rules(settings.task, "--task").plan("recording")
-    return HEARS_ALL | asked | {"hears": None, "also": asked["hears"]}
+    plan = {**HEARS_ALL, **asked, "hears": None, "also": asked["hears"]}
+    return cast(EpisodePlan, plan)
 
 
 async def _record(
     settings: RecordSettings,
-    plan: Mapping[str, object],
+    plan: EpisodePlan,
     stop: asyncio.Event,
     opened: Opened | None,
 ) -> int:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import structlog
 
 from agentd.core.clock import boot_id
 from agentd.core.disk_errors import room_in
+from agentd.core.plan import EpisodePlan
 from agentd.core.settings import DaemonSettings, RunSettings
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import RETRY_S, Recorder
@@ -35,7 +34,7 @@ class Session:
     """The parts of one episode; ``hears`` None in ``plan``: every kind disturbs a step's quiet."""
 
     def __init__(
-        self, settings: DaemonSettings, state: Path, episode: str, plan: Mapping[str, Any]
+        self, settings: DaemonSettings, state: Path, episode: str, plan: EpisodePlan
     ) -> None:
         plan = {**plan, "also": [*(plan.get("also") or ()), *settings.also]}
         self._state = state

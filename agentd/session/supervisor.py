@@ -16,6 +16,7 @@ import structlog
 
 from agentd.core.backoff import Backoff
 from agentd.core.extras import display_for, require_extra
+from agentd.core.plan import EpisodePlan
 from agentd.core.settings import DaemonSettings
 from agentd.core.source import OpeningSource, RecallingSource, Source, SourceLostError, StepSource
 from agentd.journal.recorder import Recorder
@@ -37,10 +38,9 @@ log = structlog.get_logger(__name__)
 
 Make = Callable[[], Source]
 """Makes a source; raises `UsageError` where an extra or a display that it needs is missing."""
-Plan = Mapping[str, Any]
 
 
-def _cdp(settings: DaemonSettings, plan: Plan) -> Make | None:
+def _cdp(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     connect = settings.connect
     if connect is not None:
         return lambda: connect(plan)
@@ -55,7 +55,7 @@ def _cdp(settings: DaemonSettings, plan: Plan) -> Make | None:
     return make
 
 
-def _files(settings: DaemonSettings, plan: Plan) -> Make | None:
+def _files(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     if not settings.files:
         return None
 
@@ -67,7 +67,7 @@ def _files(settings: DaemonSettings, plan: Plan) -> Make | None:
     return make
 
 
-def _reader(settings: DaemonSettings, plan: Plan) -> Make | None:
+def _reader(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     if not settings.files or not plan.get("file_reads"):
         return None
 
@@ -79,7 +79,7 @@ def _reader(settings: DaemonSettings, plan: Plan) -> Make | None:
     return make
 
 
-def _ax(settings: DaemonSettings, plan: Plan) -> Make | None:
+def _ax(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     if not settings.desktop:
         return None
 
@@ -92,7 +92,7 @@ def _ax(settings: DaemonSettings, plan: Plan) -> Make | None:
     return make
 
 
-def _processes(settings: DaemonSettings, plan: Plan) -> Make | None:
+def _processes(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     whose = settings.processes
     if whose is None:
         return None
@@ -106,7 +106,7 @@ def _processes(settings: DaemonSettings, plan: Plan) -> Make | None:
     return make
 
 
-def _clipboard(settings: DaemonSettings, plan: Plan) -> Make | None:
+def _clipboard(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     words = settings.clipboard
     if words is None:
         return None
@@ -120,7 +120,7 @@ def _clipboard(settings: DaemonSettings, plan: Plan) -> Make | None:
     return make
 
 
-def _screen(settings: DaemonSettings, plan: Plan) -> Make | None:
+def _screen(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     if settings.screen is None:
         return None
 
@@ -133,7 +133,7 @@ def _screen(settings: DaemonSettings, plan: Plan) -> Make | None:
     return make
 
 
-def _probes(settings: DaemonSettings, plan: Plan) -> Make | None:
+def _probes(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     if not plan.get("probes"):
         return None
 
@@ -158,7 +158,7 @@ class SourceRow(NamedTuple):
     the option that asks for it, for the reason of that gap."""
 
     given_by: str
-    find: Callable[[DaemonSettings, Plan], Make | None]
+    find: Callable[[DaemonSettings, EpisodePlan], Make | None]
 
 
 TABLE: Mapping[str, SourceRow] = {
@@ -175,7 +175,7 @@ TABLE: Mapping[str, SourceRow] = {
 they are started. docs/how-to/add-a-source.md says what else a new one needs."""
 
 
-def sources_of(settings: DaemonSettings, plan: Plan) -> list[Source]:
+def sources_of(settings: DaemonSettings, plan: EpisodePlan) -> list[Source]:
     """Make the sources that the settings and the task's plan ask for; raises `UsageError`."""
     plan = {
         **plan,
@@ -186,7 +186,7 @@ def sources_of(settings: DaemonSettings, plan: Plan) -> list[Source]:
     return [make() for make in found if make is not None]
 
 
-def unwatched_sources(settings: DaemonSettings, plan: Plan) -> dict[str, str]:
+def unwatched_sources(settings: DaemonSettings, plan: EpisodePlan) -> dict[str, str]:
     """Return the sources that the task needs and the daemon was not given, each with the reason."""
     kinds = plan.get("hears")
     needed = set(TABLE)  # a recording made for no task in particular may be scored by any

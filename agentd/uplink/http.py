@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import orjson
@@ -14,6 +14,7 @@ import structlog
 from agentd.core.backoff import Backoff
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import LogRefusedError, TokenRefusedError, UsageError
+from agentd.core.plan import EpisodePlan
 from agentd.core.problems import PROBLEM
 from common.trace_context import HEADER, TraceParent
 
@@ -88,7 +89,7 @@ class Service:
                 f" ({problem_detail(response)})"
             )
 
-    async def plan(self, cache: Path) -> dict[str, Any]:
+    async def plan(self, cache: Path) -> EpisodePlan:
         """The episode's plan: from ``cache`` if it was fetched before, else asked for until the
         service answers."""
         if (cached := _cached(cache)) is not None:
@@ -110,7 +111,7 @@ class Service:
             return plan
 
 
-def _cached(cache: Path) -> dict[str, object] | None:
+def _cached(cache: Path) -> EpisodePlan | None:
     """The plan in ``cache``; None where there is none, or what a power cut left of one."""
     try:
         return _plan(cache.read_bytes())
@@ -118,12 +119,12 @@ def _cached(cache: Path) -> dict[str, object] | None:
         return None
 
 
-def _plan(content: bytes) -> dict[str, Any]:
+def _plan(content: bytes) -> EpisodePlan:
     """Raises ValueError for what is no plan, such as a sign-in page."""
-    plan = orjson.loads(content)
+    plan: object = orjson.loads(content)
     if not isinstance(plan, dict) or not {"quiet_ms", "settle_ms"} <= plan.keys():
         raise ValueError(f"no plan: {content[:200]!r}")
-    return plan
+    return cast(EpisodePlan, plan)
 
 
 def words(error: Exception) -> str:

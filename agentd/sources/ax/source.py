@@ -8,10 +8,10 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
-from typing import Any
 
 import structlog
 
+from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink
 from agentd.masking import Masker
 from agentd.sources.ax.child import Child
@@ -44,7 +44,7 @@ class AxSource:
 
     def __init__(
         self,
-        plan: Mapping[str, Any],
+        plan: EpisodePlan,
         environ: Mapping[str, str] = os.environ,
         make_fold: Callable[[Masker], DesktopFold] = DesktopFold,
     ) -> None:

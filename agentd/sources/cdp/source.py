@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import structlog
 
+from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink, SourceLostError
 from agentd.sources.cdp.attach.attach import SessionSetup
 from agentd.sources.cdp.attach.script import PageScript, bundle
@@ -66,7 +67,7 @@ class CdpSource:
         self,
         endpoint: str | None,
         profile: Path | None,
-        plan: Mapping[str, Any],
+        plan: EpisodePlan,
         connect: Connect | None = None,
     ) -> None:
         self._connect = connect or partial(_over_websocket, endpoint, profile)

@@ -8,11 +8,11 @@ next paste gives. There is one exception, a program that gives its selection awa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection
 
 import structlog
 
+from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink
 from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
@@ -45,7 +45,7 @@ class ClipboardSource:
 
     name = "clipboard"
 
-    def __init__(self, display: str, words: Collection[str], plan: Mapping[str, Any]) -> None:
+    def __init__(self, display: str, words: Collection[str], plan: EpisodePlan) -> None:
         self._display = display
         self._words = words
         self._masker = Masker(plan.get("mask") or ())

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import structlog
 
+from agentd.core.plan import EpisodePlan
 from agentd.core.settings import BrowserLine
 from agentd.core.source import Sink
 from agentd.masking import Masker
@@ -52,7 +53,7 @@ class ProbesSource:
 
     def __init__(
         self,
-        plan: Mapping[str, Any],
+        plan: EpisodePlan,
         *,
         cdp: str | None = None,
         profile: Path | None = None,

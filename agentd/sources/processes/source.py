@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink, SourceLostError
 from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
@@ -33,7 +34,7 @@ class ProcessesSource:
 
     name = "processes"
 
-    def __init__(self, whose: str, plan: Mapping[str, Any], *, ask_kernel: bool = True) -> None:
+    def __init__(self, whose: str, plan: EpisodePlan, *, ask_kernel: bool = True) -> None:
         self._whose = whose
         self._masker = Masker(plan.get("mask") or ())
         self._ask_kernel = ask_kernel

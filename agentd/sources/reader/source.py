@@ -18,6 +18,7 @@ from typing import Any
 
 import structlog
 
+from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink, SourceLostError
 from agentd.masking import Masker
 from agentd.readers.asking import UNKNOWN, read_in_child
@@ -45,7 +46,7 @@ class ReaderSource:
     name = "reader"
 
     def __init__(
-        self, plan: Mapping[str, Any], files: Mapping[str, Path], own: Iterable[Path] = ()
+        self, plan: EpisodePlan, files: Mapping[str, Path], own: Iterable[Path] = ()
     ) -> None:
         self._wishes = [Wish(**asked) for asked in plan.get("file_reads") or ()]
         self._paths = dict(files)

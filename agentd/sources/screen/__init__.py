@@ -9,17 +9,16 @@ store    the files beside the journal
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from agentd.core.extras import display_for
+from agentd.core.plan import EpisodePlan
 from agentd.core.settings import DaemonSettings
 from agentd.readers.picture_measures import Camera
 from agentd.sources.screen.source import ScreenSource
 
 
-def screen_source(settings: DaemonSettings, plan: Mapping[str, Any]) -> ScreenSource:
+def screen_source(settings: DaemonSettings, plan: EpisodePlan) -> ScreenSource:
     """The source that ``--screen`` asks for; raises `UsageError`."""
     if settings.screen == "cdp":
         camera = partial(_tab, settings)

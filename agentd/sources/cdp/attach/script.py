@@ -6,10 +6,11 @@ import functools
 import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
+from agentd.core.plan import EpisodePlan
 from agentd.masking import names
 from agentd.sources.cdp.attach.page_stamp import is_outdated
 from detectors.model.kinds import reported_kinds
@@ -49,7 +50,7 @@ class PageScript(NamedTuple):
     points: bool = False
 
     @classmethod
-    def new(cls, plan: Mapping[str, Any]) -> PageScript:
+    def new(cls, plan: EpisodePlan) -> PageScript:
         """Random names; the rest as the episode's plan wants it."""
         kinds = {*reported_kinds(plan), *(("text.appeared",) if plan.get("text") else ())}
         return cls(

@@ -3,10 +3,11 @@ nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
+from agentd.core.plan import EpisodePlan
 from detectors.matchers.asked import Asked
 from detectors.model.kinds import KINDS, reported_kinds
 
@@ -14,6 +15,8 @@ NOBODY, IF_TAKEN, ALWAYS = range(3)
 """Who reads a body: no rule, one that wants the request taken, one that reads refusals too."""
 WantsBody = Callable[[str, str], int]
 """Method and address of a request → one of these."""
+
+_Bodies = Literal["request_bodies", "response_bodies"]
 
 MAX_BODY_LENGTH = 262144
 """Bytes of a body that are kept; a longer one is marked ``cut``. So much, as single-page
@@ -55,7 +58,7 @@ class CapturePlan:
     guards_messages: bool = False
 
     @classmethod
-    def from_plan(cls, plan: Mapping[str, Any]) -> CapturePlan:
+    def from_plan(cls, plan: EpisodePlan) -> CapturePlan:
         """What ``plan`` asks; raises SpecError for an address in it that is none."""
         return cls(
             _filter(plan, "request_bodies"),
@@ -103,7 +106,7 @@ class CapturePlan:
         }
 
 
-def _hears(plan: Mapping[str, Any]) -> bool:
+def _hears(plan: EpisodePlan) -> bool:
     kinds = plan.get("hears")
     if kinds is None:
         return True
@@ -111,7 +114,7 @@ def _hears(plan: Mapping[str, Any]) -> bool:
     return any(kind.startswith(("request.", "message.")) for kind in (*kinds, *also))
 
 
-def _guards(plan: Mapping[str, Any], kind: str) -> bool:
+def _guards(plan: EpisodePlan, kind: str) -> bool:
     """Whether something that must not happen is known by events whose kind begins so; a service
     that is older does not say."""
     kinds = plan.get("guarded")
@@ -120,7 +123,7 @@ def _guards(plan: Mapping[str, Any], kind: str) -> bool:
     return any(one.startswith(kind) for one in kinds)
 
 
-def _filter(plan: Mapping[str, Any], name: str) -> WantsBody:
+def _filter(plan: EpisodePlan, name: _Bodies) -> WantsBody:
     entries = [Asked(entry, plan.get("origin")) for entry in plan.get(name) or ()]
     if not entries:
         return _none
