@@ -9,11 +9,12 @@ from typing import Any
 import orjson
 
 from api.audit.difference import Difference, differs
+from api.audit.rows import StoredVerdictRow
 from api.verdicts.recorded import Recorded
 from detectors.model.codec import GENESIS, sha256
 
 
-def chain_head(rows: Sequence[Any], count: int | None = None) -> tuple[int, str]:
+def chain_head(rows: Sequence[StoredVerdictRow], count: int | None = None) -> tuple[int, str]:
     """How many events the first ``count`` (None: all) of a stored log of verdicts are, and the
     digest of the last."""
     part = rows[:count]
@@ -24,7 +25,7 @@ class StoredJudgement:
     """The stored log of verdicts of one episode; ``problems`` are broken links, ``recorded`` what
     it says."""
 
-    def __init__(self, episode: str, rows: Sequence[Any]) -> None:
+    def __init__(self, episode: str, rows: Sequence[StoredVerdictRow]) -> None:
         self._episode = episode
         self.problems: list[Difference] = []
         events: list[dict[str, Any]] = []
@@ -37,7 +38,7 @@ class StoredJudgement:
         self.recorded = Recorded(events)
 
     def _link(
-        self, number: int, row: Any, prev: str, events: list[dict[str, Any]]
+        self, number: int, row: StoredVerdictRow, prev: str, events: list[dict[str, Any]]
     ) -> Iterable[Difference]:
         what, body = f"verdict {row.seq}", bytes(row.body)
         yield from differs(self._episode, f"{what}.seq", row.seq, number)

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Select,
     Table,
@@ -24,6 +25,15 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.audit.evaluation import StepCounts
+from api.audit.rows import (
+    CheckpointRow,
+    LeafRow,
+    OpenerRow,
+    StepRow,
+    StoredLeafRow,
+    StoredVerdictRow,
+    TreeRow,
+)
 from api.audit.tables import audit_trees, checkpoints, episode_facts, leaves
 from api.auth.tables import tokens
 from api.db.database import Database, now
@@ -39,6 +49,7 @@ from api.log.tables import packings, segments, steps
 from api.rewards.tables import milestones, rewards
 from api.start_states.facts import StartState
 from api.start_states.store import StartStates, UnusualStart, insert_start
+from api.tasks.store import TaskRow
 from api.tasks.tables import tasks
 from api.verdicts.tables import escalations, verdicts
 from detectors.model.types import Json
@@ -49,7 +60,7 @@ PAGE = 200
 _SIGNING = 0x6D696C72
 """Advisory lock on Postgres, held by the replica that makes and delivers checkpoints."""
 
-_episode: Any = bindparam("episode")
+_episode: BindParameter[str] = bindparam("episode")
 
 
 def _page_of(table: Table, key: str) -> Select[object]:
@@ -163,15 +174,18 @@ class Audits:
         """Return the row of the task version with this number, or None."""
         return await self._database.first(_TASK, {"number": number})
 
-    async def tasks(self) -> AsyncIterator[Any]:
+    async def tasks(self) -> AsyncIterator[TaskRow]:
         """Every registered task version, in the order of registration."""
         async for row in self._pages(select(tasks), tasks.c.number, "number"):
             yield row
 
-    async def opener(self, token: str | None) -> Any:
+    async def opener(self, token: str | None) -> OpenerRow | None:
         """Id, label, scope, tenant and time of a token, never the token itself; None where there is
         none."""
-        return None if token is None else await self._database.first(_OPENER, {"id": token})
+        if token is None:
+            return None
+        row: OpenerRow | None = await self._database.first(_OPENER, {"id": token})
+        return row
 
     async def facts(self, episode: str) -> Any:
         """What is counted of an episode, or None."""
@@ -209,25 +223,27 @@ class Audits:
         rows = await self._database.all(_BEYOND, {"episode": episode, "seq": seq, "count": count})
         return [bytes(row.frame) for row in rows]
 
-    async def milestones(self, episode: str, after: int, count: int) -> Sequence[Any]:
+    async def milestones(self, episode: str, after: int, count: int) -> Sequence[object]:
         """The next ``count`` stored milestones beyond number ``after``."""
         return await self._page(_MILESTONES, episode, after, count)
 
-    async def rewards(self, episode: str, after: int, count: int) -> Sequence[Any]:
+    async def rewards(self, episode: str, after: int, count: int) -> Sequence[object]:
         """The next ``count`` stored rewards, of steps beyond ``after``."""
         return await self._page(_REWARDS, episode, after, count)
 
-    async def verdicts(self, episode: str) -> Sequence[Any]:
+    async def verdicts(self, episode: str) -> Sequence[StoredVerdictRow]:
         """The episode's stored log of verdicts, in order."""
         return await self._database.all(_VERDICTS, {"episode": episode})
 
-    async def steps(self, episode: str, after: int, count: int) -> Sequence[Any]:
+    async def steps(self, episode: str, after: int, count: int) -> Sequence[object]:
         """Where the next ``count`` steps beyond ``after`` began and ended."""
         return await self._page(_STEPS, episode, after, count)
 
-    async def step(self, episode: str, step: int) -> Any:
+    async def step(self, episode: str, step: int) -> StepRow | None:
         """Where one step began and ended, or None."""
-        return await self._database.first(_STEP, {"episode": episode, "step": step})
+        values = {"episode": episode, "step": step}
+        row: StepRow | None = await self._database.first(_STEP, values)
+        return row
 
     async def state(self, episode: str) -> Any:
         """The stored engine state, or None."""
@@ -235,15 +251,16 @@ class Audits:
 
     # -- what was signed
 
-    async def leaf(self, episode: str) -> Any:
+    async def leaf(self, episode: str) -> LeafRow | None:
         """The episode's leaf in the tree, or None."""
-        return await self._database.first(_LEAF, {"episode": episode})
+        row: LeafRow | None = await self._database.first(_LEAF, {"episode": episode})
+        return row
 
     async def queued(self, episode: str) -> bool:
         """Whether the episode waits for its checkpoint."""
         return await self._database.first(_QUEUED, {"episode": episode}) is not None
 
-    async def leaves(self) -> AsyncIterator[Any]:
+    async def leaves(self) -> AsyncIterator[StoredLeafRow]:
         """Every leaf, in order, with the id of its episode (``stored``) where that is still
         there."""
         after = -1
@@ -252,9 +269,10 @@ class Audits:
                 yield row
             after = rows[-1].number
 
-    async def tree(self) -> Any:
+    async def tree(self) -> TreeRow | None:
         """The tree's row, or None before the first leaf."""
-        return await self._database.first(_TREE)
+        row: TreeRow | None = await self._database.first(_TREE)
+        return row
 
     async def key(self) -> str | None:
         """The public key that the database is signed with, in signed-note's form; None where nobody
@@ -262,11 +280,11 @@ class Audits:
         row = await self.tree()
         return None if row is None else row.key
 
-    async def notes(self, origin: str) -> Sequence[Any]:
+    async def notes(self, origin: str) -> Sequence[CheckpointRow]:
         """Checkpoints of one origin, the oldest first."""
         return await self._database.all(_NOTES, {"origin": origin})
 
-    async def all_notes(self) -> AsyncIterator[Any]:
+    async def all_notes(self) -> AsyncIterator[CheckpointRow]:
         """Every checkpoint of every origin, the oldest first."""
         async for row in self._pages(select(checkpoints), checkpoints.c.number, "number"):
             yield row
@@ -311,7 +329,7 @@ class Audits:
         task: Json = orjson.loads((await self.task(task_number)).body)
         return await StartStates(self._database).unusual(task_number, task)
 
-    async def undelivered(self, count: int) -> Sequence[Any]:
+    async def undelivered(self, count: int) -> Sequence[CheckpointRow]:
         """Checkpoints that did not leave the database yet, the oldest first."""
         return await self._database.all(_UNDELIVERED, {"count": count})
 

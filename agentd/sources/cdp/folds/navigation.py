@@ -214,7 +214,7 @@ def _commit(
 ) -> Iterator[CdpObservation]:
     name, loader = frame["id"], frame.get("loaderId", "")
     known = browser.frames.get(name)
-    if known is not None and known.url and known.loader == loader:
+    if known is not None and _has_document(known, loader):
         known.parent = frame.get("parentId", known.parent)
         return
     yield from _leave_document(browser, session, frame, known)
@@ -225,8 +225,8 @@ def _commit(
     browser.frames[name] = Frame(session.tab, parent, url, loader, marks)
     data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
     if not browser.settled:
-        if url != "about:blank" or "opener" in browser.tabs.get(session.tab, {}):
-            browser.frames[name].marks.add("called")  # it may have, before anybody listened
+        if _may_have_called(browser, session, url):
+            browser.frames[name].marks.add("called")
         data["baseline"] = True
     elif not heard:
         data["backfilled"] = True
@@ -237,6 +237,17 @@ def _commit(
     yield _moved(session, data, how)
     if "unreachableUrl" in frame:
         yield _load_failure(browser, name, loader, frame["unreachableUrl"])
+
+
+def _has_document(frame: Frame, loader: str) -> bool:
+    """Whether ``frame`` has the document of ``loader`` already."""
+    return bool(frame.url) and frame.loader == loader
+
+
+def _may_have_called(browser: BrowserState, session: SessionState, url: str) -> bool:
+    """Whether a document that was there first may have sent a request before anybody listened: any
+    but an empty one that no other page opened."""
+    return url != "about:blank" or "opener" in browser.tabs.get(session.tab, {})
 
 
 def _load_failure(
