@@ -92,7 +92,10 @@ def test_what_is_known_across_a_gap_is_what_it_would_have_been(
     """Whatever requests the gap hid: where its step is known, that one and all after it are worth
     what they are with these in the log."""
     at %= len(steps)
-    rules = ruleset(*(MILESTONES[n] for n in sorted(chosen)), **(SHAPING if shaped else {}))
+    milestones = [MILESTONES[n] for n in sorted(chosen)]
+    # What a component pays by potential is something to earn: a penalty alone has none.
+    is_shaped = shaped and milestones != [FINE]
+    rules = ruleset(*milestones, **(SHAPING if is_shaped else {}))
     blind = run(rules, *episode(*steps[:at], [*steps[at], *GAP], *steps[at + 1 :]))
     if blind[at].reason is not None:  # unknown, or no more than a penalty that was seen
         return

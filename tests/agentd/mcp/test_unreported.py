@@ -15,7 +15,8 @@ from tests.agentd.mcp.test_brackets import back, call
 from tests.support.logs import ruleset
 
 CAME_BACK = {"tool_returned": {"tool": "go", "ok": True}}
-TOOLS = ruleset({"id": "went", "when": CAME_BACK}, weights={"tool": 1})
+# Paid more often than it is called here: what is earned for good depends on no call any more.
+TOOLS = ruleset({"id": "went", "when": CAME_BACK, "repeat": 9}, weights={"tool": 1})
 PAGES = ruleset({"id": "page", "when": {"url_reached": {"url": "/cart"}}})
 
 
