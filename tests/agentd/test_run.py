@@ -70,6 +70,7 @@ async def test_a_file_says_when_the_first_step_can_begin(tmp_path: Path) -> None
         assert not (daemon.state / "ready").exists()
 
 
+@pytest.mark.slow
 async def test_what_a_killed_daemon_left_is_no_sign(tmp_path: Path) -> None:
     """Neither its file nor where it listened, for who waits before the next one is started."""
     (tmp_path / "seen").mkdir()
@@ -220,6 +221,7 @@ async def test_killed_twice_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
         assert [data["path"] for data in peer.data("file.created")].count("a") == 1
 
 
+@pytest.mark.slow
 async def test_a_restart_says_first_that_it_was_blind(tmp_path: Path) -> None:
     """The gap is the first event after the restart, before any baseline."""
     async with (
@@ -280,6 +282,7 @@ async def test_told_to_stop_it_leaves_the_episode_open(tmp_path: Path) -> None:
         assert peer.kinds[-1] == "episode.closed"
 
 
+@pytest.mark.slow
 async def test_told_to_stop_without_a_service_it_does_not_hang(tmp_path: Path) -> None:
     """What cannot be shipped stays in the journal, and the exit says so."""
     async with Peer() as peer, DaemonProcess(peer.url, tmp_path) as daemon:
@@ -295,6 +298,7 @@ async def test_told_to_stop_without_a_service_it_does_not_hang(tmp_path: Path) -
         await peer.start()
 
 
+@pytest.mark.slow
 async def test_told_to_stop_before_there_is_a_plan(tmp_path: Path) -> None:
     """A daemon that still waits for its service ends at once, with 0."""
     daemon = DaemonProcess("http://127.0.0.1:9", tmp_path)
@@ -321,6 +325,7 @@ async def test_a_refused_log_is_kept_on_disk(tmp_path: Path) -> None:
         journal.close()
 
 
+@pytest.mark.slow
 async def test_the_journal_is_removed_on_request(tmp_path: Path) -> None:
     """Once the episode is closed and acknowledged, and not before."""
     async with (
@@ -372,6 +377,7 @@ async def test_a_refused_token_ends_the_daemon(tmp_path: Path) -> None:
         assert str(tmp_path / "token") in said
 
 
+@pytest.mark.slow
 async def test_an_unknown_episode_ends_the_daemon(tmp_path: Path) -> None:
     """Exit 2, and the word names the option."""
     async with Peer() as peer:
@@ -407,6 +413,7 @@ async def test_a_lost_state_directory_goes_on_after_the_service(tmp_path: Path) 
         assert peer.kinds.count("episode.opened") == 1
 
 
+@pytest.mark.slow
 async def test_a_full_journal_is_said_in_the_log(tmp_path: Path) -> None:
     """Beyond --journal-max observations are dropped and counted; the episode goes on to its end."""
     folder = tmp_path / "files"

@@ -20,7 +20,7 @@ from tests.support.logs import Said, episode, finished, went
 
 ANSWERED_S = 2.0
 """Each call of the other tenant is answered within this time, on a machine that does other things as well."""
-COPIES = 12
+COPIES = 5
 DEEP: Any = 1
 for _ in range(90):
     DEEP = {"a": DEEP, "b": 1}

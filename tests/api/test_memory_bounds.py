@@ -37,6 +37,7 @@ def fill(folder: Path, small: int, large: int, patience_s: float) -> dict[str, i
     return told
 
 
+@pytest.mark.slow
 def test_a_service_full_of_episodes_takes_what_it_may(tmp_path: Path) -> None:
     """Their engines would take 145 MB."""
     told = fill(tmp_path, 300, 200, 300)

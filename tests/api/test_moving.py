@@ -116,6 +116,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow_where("to sqlite")
 @pytest.mark.parametrize("case", BROKEN)
 async def test_a_broken_chain_is_not_moved(stores: tuple[Store, Store], case: str) -> None:
     source, target = stores

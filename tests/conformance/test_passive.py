@@ -31,6 +31,7 @@ def _session(name: str, mode: str, folder: Path) -> dict[str, Any]:
         return {**printed, "asked": [(one.method, one.path, one.body) for one in site.asked]}
 
 
+@pytest.mark.slow_where("silent")
 @pytest.mark.parametrize(
     ("name", "how"),
     [

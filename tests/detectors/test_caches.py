@@ -82,6 +82,11 @@ BOUND = 20 * MIB
 """More than any one of them may take; without a bound in bytes each that can grow goes beyond."""
 
 
+@pytest.mark.slow_where("documents_of")
+@pytest.mark.slow_where("_document")
+@pytest.mark.slow_where("json_path")
+@pytest.mark.slow_where("plan_of")
+@pytest.mark.slow_where("looks")
 @pytest.mark.parametrize("name", CALLS)
 def test_whatever_is_put_into_a_cache_it_stays_within_its_bytes(name: str) -> None:
     CALLS[name](0)

@@ -84,6 +84,7 @@ def _gaps(session: Session, kind: str) -> list[Event]:
     return [event for event in session.events(kind) if event.data["source"] == "cdp"]
 
 
+@pytest.mark.slow
 def test_killing_daemon_and_service_twice_each_changes_no_reward(shopping: Session) -> None:
     stack = shopping.stack
     calm = gist(_run(shopping, lambda step: None))

@@ -29,6 +29,7 @@ def closed(shopping: Session) -> tuple[float, bool | None]:
     return pytest.approx(closing.total), closing.success
 
 
+@pytest.mark.slow
 def test_navigation_and_extraction(shopping: Session) -> None:
     opened(shopping, "navigation").act(shopping.goto(""))
     shopping.act(shopping.goto("products/lamp"))

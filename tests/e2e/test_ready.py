@@ -182,6 +182,7 @@ def _sandbox_token(stack: Stack) -> str:
     return str(made.stdout)
 
 
+@pytest.mark.slow
 def test_a_browser_that_is_lost_takes_readiness_away_until_it_is_back(
     stack: Stack, shop: str, playwright: Playwright
 ) -> None:
@@ -209,6 +210,7 @@ def test_a_browser_that_is_lost_takes_readiness_away_until_it_is_back(
         paid(episode.reward(0, wait_s=SEAL_S))
 
 
+@pytest.mark.slow
 def test_what_the_task_needs_and_nobody_watches_is_named(stack: Stack, tmp_path: Path) -> None:
     task = {
         "id": "ready/file",

@@ -110,6 +110,7 @@ def test_chrome(stack: Stack, playwright: Playwright, tmp_path: Path) -> None:
     assert (closing.total, closing.success) == (None, None)
 
 
+@pytest.mark.slow
 def test_the_accessibility_bus(server: Postgres | None, desktop: Desktop, tmp_path: Path) -> None:
     inside = ("env", *(f"{name}={value}" for name, value in desktop.environ.items()))
 
@@ -187,6 +188,7 @@ def test_the_service(stack: Stack, tmp_path: Path) -> None:
     whole(stack, shaken, task(STEPS))
 
 
+@pytest.mark.slow
 def test_the_database(server: Postgres | None, stack: Stack, tmp_path: Path) -> None:
     """Postgres is killed; SQLite's file is held by another process."""
     folder = tmp_path / "notes"

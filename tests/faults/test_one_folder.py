@@ -76,6 +76,7 @@ def test_a_second_service_on_the_database_s_file_is_refused_under_load_and_the_f
         whole(stack, shaken, task(STEPS))
 
 
+@pytest.mark.slow
 @pytest.mark.slow_where("postgres")
 def test_a_second_daemon_on_the_state_folder_is_refused_under_load_and_the_first_goes_on(
     stack: Stack, tmp_path: Path

@@ -45,6 +45,7 @@ class Saved:
         self._stack.start_service()
 
 
+@pytest.mark.slow_where("postgres")
 @pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgres", marks=needs_postgres)], indirect=True
 )

@@ -15,6 +15,7 @@ from api.cli.recording import run_verify
 from tests.fuzz.hostile_recordings import sound
 
 
+@pytest.mark.slow_where("2")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_recording_that_is_broken_anywhere_is_read_or_refused_by_name(seed: int) -> None:
     """In a process of its own, whose memory the system limits."""

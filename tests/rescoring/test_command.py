@@ -206,6 +206,7 @@ def test_a_run_goes_on_where_it_was_interrupted(
     assert not again.with_name("again.jsonl.part").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on(old: Path, new: Path, tmp_path: Path) -> None:
     """kill -9 of the process with its workers at work; none of them stays."""
     corpus, out = record(tmp_path / "corpus", 1_500), tmp_path / "out.jsonl"
