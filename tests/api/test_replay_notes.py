@@ -35,9 +35,9 @@ def test_a_null_step_names_the_command_that_explains_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the same files and changes, and what came true in the step is not shown as paid."""
-    task, recording = replay(tmp_path, GO, clicked("Go"), GAP)
+    task, recording = replay(tmp_path, GO, GAP, clicked("Go"))
     out, err = capsys.readouterr()
-    assert "events 3; not paid, since the step is null)" in out
+    assert "events 4; not paid, since the step is null)" in out
     command = f"milestoned task explain {task} {recording} --set origin={ORIGIN}"
     assert err.rstrip().endswith(command)
     assert main(command.split()[1:]) == 0
