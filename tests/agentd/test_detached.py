@@ -124,6 +124,7 @@ REFUSED: dict[str, tuple[dict[str, str], tuple[str, ...], int, str]] = {
 }
 
 
+@pytest.mark.slow_where("a browser that does not come")
 @pytest.mark.parametrize(("given", "args", "code", "why"), REFUSED.values(), ids=REFUSED)
 async def test_what_can_not_become_ready_ends_with_the_reason_and_the_log_s_place(
     tmp_path: Path, given: dict[str, str], args: tuple[str, ...], code: int, why: str

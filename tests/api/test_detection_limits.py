@@ -168,6 +168,7 @@ async def test_a_task_that_may_cost_much_is_never_read_in_the_services_own_proce
         assert await paid(service, id) == replayed(id, await whole_log(service, id))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 async def test_a_process_that_is_killed_once_over_a_segment_costs_nothing(store: Store) -> None:
     async with running(store) as service:

@@ -77,6 +77,7 @@ def test_a_short_token_in_a_file_is_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [

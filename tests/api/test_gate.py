@@ -124,6 +124,7 @@ async def test_how_far_behind_is_a_whole_number(service: Service, said: str) -> 
     assert BEHIND in answer.json()["detail"]
 
 
+@pytest.mark.slow
 @pytest.mark.slow_where("postgres")
 async def test_episodes_that_come_back_with_an_hours_journal_do_not_starve_a_live_one(
     store: Store,

@@ -130,6 +130,7 @@ async def test_a_broken_chain_is_not_moved(stores: tuple[Store, Store], case: st
         assert await service.rows("episodes") == 0
 
 
+@pytest.mark.slow_where("to sqlite")
 async def test_by_hand(stores: tuple[Store, Store], tmp_path: Path) -> None:
     source, target = stores
     async with running(source) as service:

@@ -129,6 +129,7 @@ def _fetch_and_explain(process: Process, folder: Path, id: str, token: str) -> N
     assert "ep_none" in nobody.stderr
 
 
+@pytest.mark.slow
 def test_an_episode_is_opened_from_the_command_line(process: Process, tmp_path: Path) -> None:
     http, _, _ = opened(process)
     command = [

@@ -235,6 +235,7 @@ async def test_a_rescore_survives_its_service(store: Store) -> None:
         assert a == b
 
 
+@pytest.mark.slow
 async def test_of_two_replicas_one_result(store: Store) -> None:
     """Both work on all of it: whoever was outrun writes nothing."""
     async with running(store) as one, running(store) as other:

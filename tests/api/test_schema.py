@@ -90,6 +90,7 @@ def test_the_schema_by_hand(tmp_path: Path) -> None:
     assert milestoned(tmp_path, "db", "check", "--data", "d").returncode == 0
 
 
+@pytest.mark.slow
 async def test_tokens_by_hand(tmp_path: Path) -> None:
     made = milestoned(tmp_path, "token", "create", "read", "--label", "for a reader", "--data", ".")
     id, token = made.stderr.partition(":")[0], made.stdout.strip()

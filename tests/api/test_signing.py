@@ -196,6 +196,8 @@ def as_dict(difference: object) -> dict[str, str]:
     return difference._asdict() if hasattr(difference, "_asdict") else {"what": str(difference)}
 
 
+@pytest.mark.slow_where("nobody")
+@pytest.mark.slow_where("nothere")
 @needs_postgres
 @pytest.mark.parametrize(
     ("user", "database", "why"),

@@ -33,6 +33,7 @@ def wait_until(holds: Callable[[], bool]) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.slow
 def test_a_daemon_that_was_killed_is_not_ready_and_ready_again_once_it_is_back(
     tmp_path: Path,
 ) -> None:

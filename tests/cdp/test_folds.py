@@ -223,6 +223,7 @@ def test_a_body_that_cannot_be_had_is_left_out(fold: Normaliser) -> None:
     assert "body" not in data
 
 
+@pytest.mark.slow
 def test_the_table_of_requests_is_bounded(fold: Normaliser) -> None:
     for number in range(5000):
         told(fold, "S", "Network.requestWillBeSent", **sent(str(number)))

@@ -35,6 +35,7 @@ def disk() -> Iterator[SmallDisk]:
             yield small
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, needs_postgres])]
 )

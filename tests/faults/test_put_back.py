@@ -75,6 +75,7 @@ def test_a_database_gets_from_the_daemon_what_it_lacks(
         whole(stack, shaken, task(STEPS))
 
 
+@pytest.mark.slow
 @pytest.mark.slow_where("postgres")
 def test_a_journal_goes_on_after_what_the_service_has(stack: Stack, tmp_path: Path) -> None:
     """What the service had is neither sent again nor written over; the daemon says what its journal

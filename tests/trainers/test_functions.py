@@ -193,6 +193,7 @@ async def test_trl_environment(process: Process) -> None:
     assert public == {"reset", "get_reward"}
 
 
+@pytest.mark.slow
 async def test_verl_has_512_in_flight_over_few_sockets(lost: str) -> None:
     samples = [
         verl.compute_score(

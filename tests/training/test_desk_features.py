@@ -214,6 +214,7 @@ def test_rows_do_not_depend_on_how_the_log_is_cut() -> None:
         assert repr(reader.rows) == repr(extract(instruction, events))
 
 
+@pytest.mark.slow
 def test_a_model_of_older_features_is_refused_by_name(made: Made, tmp_path: Path) -> None:
     """The message has the version that the model has and the one that this build wants."""
     folder = tmp_path / "old"
