@@ -44,7 +44,7 @@ test-all: $(VENV)/ready $(BUNDLE) $(LIGHT:%=$(VENV)-%/ready) $(HEAVY:%=$(VENV)-%
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 
-unit: $(VENV)/ready ## the pure tests alone: detectors and masking, in minutes
+unit: $(VENV)/ready ## the pure tests alone: detectors and masking, in a minute
 	$(BIN)/python -m pytest -q -m "not slow" -n 2 tests/detectors tests/masking $(ARGS)
 	@echo "Left out: everything that starts a browser, a desktop, a database or a service; \`make test\` runs these too."
 

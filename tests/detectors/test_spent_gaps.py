@@ -78,7 +78,7 @@ MILESTONES: list[dict[str, Any]] = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     steps=STEPS,
     hidden=st.lists(NAMES.map(wrote), min_size=1, max_size=3),

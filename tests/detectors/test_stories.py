@@ -111,7 +111,7 @@ def scored(rules: Ruleset, events: list[Event]) -> list[Reward]:
 
 @given(rules=tasks(), told=logs())
 @settings(
-    max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 def test_what_is_told_holds_either_way(rules: Ruleset, told: list[list[Event]]) -> None:
     hidden, right, wrong = (scored(rules, events) for events in told)
