@@ -223,6 +223,7 @@ class _ServerConnection(asyncio.Protocol):
             await self._wait()
 
     def close(self) -> None:
+        """Close the connection, whatever is under way on it."""
         if self._transport is not None:
             self._transport.close()
 

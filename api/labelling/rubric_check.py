@@ -35,7 +35,7 @@ class NoAnswerError(ValueError):
 
 
 class LabelledQuestion(NamedTuple):
-    """A rubric asked of one episode, and whether people call the episode a success."""
+    """A rubric as a question about one episode, and whether people call the episode a success."""
 
     question: Question
     success: bool
@@ -49,7 +49,7 @@ class CriteriaAnswers(NamedTuple):
 
 
 class LabelShare(NamedTuple):
-    """``count`` of ``total``, with Wilson's 95 % interval."""
+    """The ``right`` ones of ``total``, with the ends of Wilson's 95 % interval of their share."""
 
     right: int
     total: int
@@ -90,7 +90,8 @@ def labelled_questions(
     instruction: str,
     criteria: Sequence[Criterion],
 ) -> Iterator[LabelledQuestion]:
-    """Ask the rubric of each stored episode of this instruction whose goal people labelled."""
+    """Yield the rubric as a question about each stored episode of this instruction whose goal
+    people labelled."""
     of_goal = {episode: success for (episode, _, item), success in labels.items() if item == GOAL}
     for episode in episodes:
         success = of_goal.get(str(episode.row.id))

@@ -52,9 +52,9 @@ class Payments:
     ) -> Payment:
         """Return what ``step`` and the end of its episode are worth together: ``score``."""
         if session.mask_causes:
-            sealed: Sequence[Mapping[str, Any]] = await self._masked_steps(session, episode)
+            sealed = await self._masked_steps(session, episode)
         else:
-            sealed = [orjson.loads(body) for body in await self._ledger.all(episode)]
+            sealed = await self._sealed_steps(episode)
         payment = payment_of(score, [reward for reward in sealed if reward["step"] >= step])
         return await self.of_end(session, episode, payment)
 
@@ -65,20 +65,22 @@ class Payments:
         if not session.mask_causes or payment.reward is None:
             return payment
         row = await self._episodes.get(episode)
-        rewards = [orjson.loads(body) for body in await self._ledger.all(episode)]
+        rewards = await self._sealed_steps(episode)
         reason = await self._masks.of_episode(row, rewards, session.masked)
-        return (
-            payment
-            if reason is None
-            else payment._replace(reward=None, status="masked", reason=reason)
-        )
+        if reason is None:
+            return payment
+        return payment._replace(reward=None, status="masked", reason=reason)
 
     async def _masked_steps(self, session: ToolSession, episode: str) -> list[Any]:
         """Return the episode's sealed rewards, those of a masked cause as null."""
         row = await self._episodes.get(episode)
-        rewards = [orjson.loads(body) for body in await self._ledger.all(episode)]
+        rewards = await self._sealed_steps(episode)
         viewed, _ = await self._masks.of_steps(row, rewards, session.masked)
         return viewed
+
+    async def _sealed_steps(self, episode: str) -> list[Any]:
+        """Return the rewards of the episode's sealed steps, in their order."""
+        return [orjson.loads(body) for body in await self._ledger.all(episode)]
 
 
 def payment_of(score: SampleScore, rewards: Sequence[Mapping[str, Any]]) -> Payment:

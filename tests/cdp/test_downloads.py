@@ -162,7 +162,7 @@ class Fold:
             "Page.downloadWillBegin",
             frameId="T",
             guid="g",
-            url="http://site.test/f",
+            url="/f",
             suggestedFilename="f",
         )
         self.total = total
