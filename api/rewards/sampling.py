@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest, nsmallest
@@ -28,9 +27,9 @@ PICKS: tuple[Pick, ...] = get_args(Pick)
 """``near_miss``: a failure that earned at least a share of what its task can pay; ``novel``: any,
 those first whose set of milestones is rare."""
 MAX_POOL = 100_000
-"""Candidates that are drawn from: the newest ones."""
-_BETWEEN_ROWS, _BETWEEN_NAMES = "\n", " "
-"""What neither ids of episodes nor of milestones contain."""
+"""Candidates that a pool has at most."""
+_BETWEEN_IDS = "\n"
+"""What no id of an episode contains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +54,11 @@ class EpisodeSample:
 
 
 class EpisodeSampler:
-    """Draws from one database."""
+    """Draws from one database, of each pool from its ``max_pool`` newest candidates."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, max_pool: int = MAX_POOL) -> None:
         self._database = database
+        self._max_pool = max_pool
 
     async def draw(self, wanted: SampleQuery) -> EpisodeSample:
         """Return at most ``count`` closed episodes, fewer where there are no more."""
@@ -72,21 +72,34 @@ class EpisodeSampler:
     async def _groups(self, wanted: SampleQuery) -> list[CandidateGroup]:
         """Return the candidates, in groups of which all have one weight.
 
-        They come as one text of the database: ten thousand rows cost more.
+        The database joins the ids of each group to one text: ten thousand rows cost more. They
+        have no order unless there are more than may be drawn from, for sorting them costs half of
+        a draw.
         """
-        candidate = _pool_of(wanted).subquery().c
-        row: ColumnElement[str] = candidate.id
-        if wanted.pick == "novel":
-            row = row + _BETWEEN_NAMES + func.coalesce(candidate.reached, "")
-        joined = select(func.aggregate_strings(row, _BETWEEN_ROWS))
-        lines = _split(await self._database.first(joined))
-        return group_by_novelty(lines) if wanted.pick == "novel" else [CandidateGroup(lines, 1.0)]
+        pool = _pool_of(wanted)
+        groups = await self._groups_in(pool.limit(self._max_pool + 1), wanted.pick)
+        if sum(len(group.ids) for group in groups) <= self._max_pool:
+            return groups
+        newest = episodes.c.opened_at.desc(), episodes.c.id.desc()
+        return await self._groups_in(pool.order_by(*newest).limit(self._max_pool), wanted.pick)
+
+    async def _groups_in(self, pool: Select[object], pick: Pick) -> list[CandidateGroup]:
+        candidate = pool.subquery().c
+        joined = func.aggregate_strings(candidate.id, _BETWEEN_IDS)
+        if pick == "novel":
+            rows = await self._database.all(select(joined).group_by(candidate.reached))
+        else:
+            rows = await self._database.all(select(joined))
+        ids = [_split(row) for row in rows]
+        if pick == "novel":
+            return weigh_by_novelty(ids)
+        return [CandidateGroup(one, 1.0) for one in ids]
 
 
-def _split(row: tuple[str | None]) -> list[str]:
-    """Return the rows that the database joined to one text; None where there were none."""
+def _split(row: Sequence[str | None]) -> list[str]:
+    """Return the ids that the database joined to one text; None where there were none."""
     (joined,) = row
-    return joined.split(_BETWEEN_ROWS) if joined else []
+    return joined.split(_BETWEEN_IDS) if joined else []
 
 
 def _pool_of(wanted: SampleQuery) -> Select[object]:
@@ -102,8 +115,7 @@ def _pool_of(wanted: SampleQuery) -> Select[object]:
         statement = statement.join_from(episodes, tasks, episodes.c.task_number == tasks.c.number)
         conditions.append(episodes.c.success.is_(False))
         conditions.append(episodes.c.total >= wanted.near * tasks.c.attainable)
-    newest = episodes.c.opened_at.desc(), episodes.c.id.desc()
-    return statement.where(*conditions, closed).order_by(*newest).limit(MAX_POOL)
+    return statement.where(*conditions, closed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +126,12 @@ class CandidateGroup:
     weight: float
 
 
-def group_by_novelty(lines: Iterable[str]) -> list[CandidateGroup]:
-    """Group candidates by the key of the set of milestones that they reached, and weigh each by
-    1 / n, n the candidates of its group. ``lines``: an id and the key, with a space between."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for line in lines:
-        id, _, key = line.partition(_BETWEEN_NAMES)
-        groups[key].append(id)
-    return [CandidateGroup(ids, 1.0 / len(ids)) for ids in groups.values()]
+def weigh_by_novelty(groups: Iterable[Sequence[str]]) -> list[CandidateGroup]:
+    """Weigh each candidate by 1 / n, n the candidates that reached the same set of milestones.
+
+    ``groups``: for each set, the ids of the candidates that reached it.
+    """
+    return [CandidateGroup(ids, 1.0 / len(ids)) for ids in groups if ids]
 
 
 def draw_groups(groups: Iterable[CandidateGroup], count: int, seed: int) -> list[str]:

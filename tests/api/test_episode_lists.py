@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from milestoned_client import AsyncRewardClient
 
-from api.rewards.sampling import CandidateGroup, draw_groups, group_by_novelty
+from api.episodes.search import EpisodeQuery
+from api.rewards.sampling import (
+    PICKS,
+    CandidateGroup,
+    EpisodeSampler,
+    Pick,
+    SampleQuery,
+    draw_groups,
+    weigh_by_novelty,
+)
 from tests.api.service import ADMIN, TASK, Service
 from tests.api.test_search import four
 from tests.api.test_tenants import tenant
@@ -92,6 +101,21 @@ async def test_samples_by_what_is_picked(service: Service) -> None:
     assert (await service.get("/v1/episodes", nobody)).json() == {"episodes": [], "next": None}
 
 
+@pytest.mark.parametrize("pick", PICKS)
+async def test_a_pool_that_is_too_large_is_its_newest(service: Service, pick: Pick) -> None:
+    await four(service)
+    listed = (await service.get("/v1/episodes", params={"status": "closed"})).json()["episodes"]
+    database = service.app.state.parts.database
+    query = SampleQuery(EpisodeQuery("default", task=TASK["id"]), pick, count=9, seed=0, near=0.2)
+    whole = await EpisodeSampler(database).draw(query)
+    fitting = {row.id for row in whole.episodes}
+    newest = [one["episode"] for one in listed if one["episode"] in fitting]
+    for max_pool in (1, 2, 3):
+        drawn = await EpisodeSampler(database, max_pool).draw(query)
+        assert {row.id for row in drawn.episodes} == set(newest[:max_pool])
+        assert drawn.pool == min(max_pool, whole.pool)
+
+
 async def test_the_client_pages_and_draws(service: Service) -> None:
     found = await four(service)
     transport = httpx.ASGITransport(service.app)
@@ -141,6 +165,6 @@ def test_a_group_is_drawn_from_as_its_members_are(ids: set[str], count: int, see
 
 def test_rare_sets_of_milestones_are_drawn_first() -> None:
     """Ninety of one kind and one of another: by weight each kind is drawn first half the time."""
-    groups = group_by_novelty([*(f"ep{number} cart" for number in range(90)), "rare cart,buy"])
+    groups = weigh_by_novelty([[f"ep{number}" for number in range(90)], ["rare"], []])
     first = Counter(draw_groups(groups, 1, seed)[0] == "rare" for seed in range(400))
     assert 150 < first[True] < 250
