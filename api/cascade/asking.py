@@ -16,6 +16,7 @@ from typing import NamedTuple
 import structlog
 
 from api.cascade.evidence import EpisodeEvidence
+from api.cascade.reading_ahead import let_read
 from api.cascade.spending import budgets_of
 from api.cascade.stages import Stages
 from api.cascade.store import VerdictRow
@@ -94,6 +95,7 @@ class Asker:
         assert policy is not None, "only tasks with a policy ask"
         chosen = listed[(asked.step + asked.attempts) % len(listed)]
         budgets = budgets_of(asked, policy.budget, self._budgets, now()[:10])
+        await let_read(chosen.stage, question.episode, question.task, question.events)
         asking = await _asking(chosen.stage, question, tier, budgets)
         begun = await self._opinions.begin(asking, self._lease_s)
         self._metrics.escalations.labels(tier, begun.state).inc()

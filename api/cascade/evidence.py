@@ -152,15 +152,30 @@ class Readings:
 
     async def read(self, asked: PendingItem, rules: Callable[[], Ruleset]) -> EpisodeEvidence:
         """The episode, read at least through the seal of the step that is asked about."""
-        seen = self.kept.get(asked.episode)
-        if seen is None:
-            found = rules()
-            seen = EpisodeEvidence(found, Engine(found, asked.episode), task_to_json(found.task))
-            self.kept.put(asked.episode, seen, seen.kept_bytes, found.shared)
+        seen = self._evidence(asked.episode, rules)
         async with seen.lock:
             if asked.step not in seen.rewards:
-                async for frame in self._log.frames(asked.episode, seen.engine.through):
-                    await asyncio.to_thread(seen.take, frame)
-                if self.kept.get(asked.episode) is seen:  # it may have been deleted meanwhile
-                    self.kept.put(asked.episode, seen, seen.kept_bytes, seen.rules.shared)
+                await self._read_on(asked.episode, seen)
         return seen
+
+    async def read_on(self, episode: str, rules: Callable[[], Ruleset]) -> EpisodeEvidence:
+        """The episode, read as far as its log goes now."""
+        seen = self._evidence(episode, rules)
+        async with seen.lock:
+            await self._read_on(episode, seen)
+        return seen
+
+    def _evidence(self, episode: str, rules: Callable[[], Ruleset]) -> EpisodeEvidence:
+        """What is kept of the episode, or the beginning of it."""
+        seen = self.kept.get(episode)
+        if seen is None:
+            found = rules()
+            seen = EpisodeEvidence(found, Engine(found, episode), task_to_json(found.task))
+            self.kept.put(episode, seen, seen.kept_bytes, found.shared)
+        return seen
+
+    async def _read_on(self, episode: str, seen: EpisodeEvidence) -> None:
+        async for frame in self._log.frames(episode, seen.engine.through):
+            await asyncio.to_thread(seen.take, frame)
+        if self.kept.get(episode) is seen:  # it may have been deleted meanwhile
+            self.kept.put(episode, seen, seen.kept_bytes, seen.rules.shared)

@@ -49,6 +49,14 @@ def followed_topic(whose: str) -> Topic:
     return (FOLLOWED, whose)
 
 
+GREW = "grew"
+
+
+def grew_topic(episode: str) -> Topic:
+    """Something was appended here to the log of an episode whose task asks the reward model."""
+    return (GREW, episode)
+
+
 ASKED: Topic = ("asked", "")
 """Something was queued that the rules leave to others."""
 

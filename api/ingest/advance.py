@@ -17,6 +17,7 @@ from api.rewards.ledger_rows import milestone_rows, reward_rows, stored_rewards
 from detectors.engine.engine import Engine, EngineResult
 from detectors.engine.resolution import waits_for_goal
 from detectors.model.types import Alarm, Event, Segment
+from detectors.task.ruleset import Ruleset
 
 STATE_EVERY = 2_000
 """Events from one stored engine state to the next: at most so many are fed again in a rebuild."""
@@ -46,11 +47,13 @@ Written = Mapping[Write, Sequence[Mapping[str, Any]]]
 
 class Advance(NamedTuple):
     """The rows to write, the segment's own still without its frame, and where the episode stands
-    once they are; ``alarms``: matchers that failed on it."""
+    once they are; ``alarms``: matchers that failed on it; ``asks_model``: the task's policy has the
+    reward model."""
 
     rows: Written
     standing: EpisodePosition
     alarms: Sequence[Alarm] = ()
+    asks_model: bool = False
 
 
 def advance(engine: Engine | Stranger, at: EpisodePosition, segment: Segment, now: str) -> Advance:
@@ -68,7 +71,12 @@ def advance(engine: Engine | Stranger, at: EpisodePosition, segment: Segment, no
         rows["state"] = [{"episode": segment.episode, "through": after.through, "body": state}]
     elif keep:
         rows["no state"] = [{"of_episode": segment.episode}]
-    return Advance(rows, after, outcome.alarms)
+    return Advance(rows, after, outcome.alarms, _asks_model(engine.ruleset))
+
+
+def _asks_model(rules: Ruleset | None) -> bool:
+    policy = None if rules is None else rules.task.escalation
+    return policy is not None and "model" in policy.tiers
 
 
 def _rows(

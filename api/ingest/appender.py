@@ -30,7 +30,7 @@ from api.core.errors import (
 )
 from api.core.frames import read_appended, stated_size
 from api.core.metrics import Metrics
-from api.core.notify import ASKED, Notifier, log_of
+from api.core.notify import ASKED, Notifier, grew_topic, log_of
 from api.core.settings import Limits
 from api.db.database import Database, now
 from api.episodes.position import EpisodePosition
@@ -349,6 +349,8 @@ class Log:
                 **alarm._asdict(),
             )
         self._notifier.tell(log_of(live.episode))
+        if found.asks_model:
+            self._notifier.wake(grew_topic(live.episode))
         if rows["ask"]:
             self._notifier.tell(ASKED)
 

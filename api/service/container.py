@@ -20,6 +20,7 @@ from api.auth.rates import Rates
 from api.auth.store import FIRST, Tokens
 from api.blame.blames import Blames
 from api.cascade.evidence import Readings
+from api.cascade.reading_ahead import ReadingAhead
 from api.cascade.stages import Stages
 from api.cascade.store import Verdicts
 from api.cascade.worker import Stores, Worker
@@ -155,6 +156,7 @@ class Parts:
     verdicts: Verdicts
     stages: Stages
     cascade: Worker
+    reading_ahead: ReadingAhead
     broadcast: Broadcast | None
     traces: TraceExporter | None
 
@@ -308,6 +310,13 @@ class Parts:
             verdicts=verdicts,
             stages=stages,
             cascade=Worker(stores, readings, notifier, metrics, runner, stages, settings.stages),
+            reading_ahead=ReadingAhead(
+                notifier,
+                readings,
+                episodes,
+                tasks,
+                stages.by_tier.get("model", ()) if database.embedded else (),
+            ),
             broadcast=None if database.embedded else Broadcast(database.url, notifier),
             traces=_build_traces(settings.telemetry, database, segments, ledger, tasks, metrics),
         )
@@ -336,6 +345,7 @@ class Parts:
         self.packing.periodic.start()
         self.rescorer.start()
         self.cascade.start()
+        self.reading_ahead.start()
         await self.watch.start()
         self.owners.start()
         self.open_reward.lifecycle.start()
@@ -352,6 +362,7 @@ class Parts:
         await self.packing.periodic.stop()
         await self.rescorer.stop()
         await self.cascade.stop()
+        await self.reading_ahead.stop()
         await self.ties.stop()
         await self.stages.close()
         await self.owners.stop()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from api.stages.model import schema
-from api.stages.model.features import FeatureReader, Row, extract
+from api.stages.model.features import FeatureReader, Row, extract, rows_if_ended
 from api.stages.model.words import read_goal, value_agrees
 from tests.support.logs import Said, began, clicked, filled, finished, log, sealed, went
 from tests.training.synthetic import episode, fill, instruction, stray, submit, text
@@ -279,7 +279,7 @@ def test_a_reader_fed_in_pieces_says_the_same() -> None:
     assert same(reader.rows, extract(instruction(WANTED), events))
     unclosed = FeatureReader(instruction(WANTED))
     unclosed.feed(events[:-1])
-    assert same(unclosed.rows_if_ended(), reader.rows)
+    assert same(rows_if_ended(unclosed.rows), reader.rows)
 
 
 def same(some: list[Row], others: list[Row]) -> bool:

@@ -64,7 +64,7 @@ class Calibration:
             self._sorted[False] = np.sort(self.scores[~self.success])
         values = {}
         for outcome, known in self._sorted.items():
-            below = int(np.searchsorted(known, -score if outcome else score, "left"))
+            below = int(known.searchsorted(-score if outcome else score, "left"))
             values[outcome] = (1 + len(known) - below) / (1 + len(known))
         return values
 
@@ -171,7 +171,7 @@ def platt(scores: Floats, success: NDArray[np.bool_], turns: int = 50) -> tuple[
 
 def sigmoid(values: Floats) -> Floats:
     """Return 1 / (1 + e^−x), without overflow."""
-    chances: Floats = 1.0 / (1.0 + np.exp(-np.clip(values, -40, 40)))
+    chances: Floats = 1.0 / (1.0 + np.exp(-np.minimum(np.maximum(values, -40), 40)))
     return chances
 
 

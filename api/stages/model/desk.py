@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import orjson
 
@@ -28,6 +28,11 @@ LAST, MAX_LINES = 400, 20
 HIDDEN = (".", "~", "#")
 MAX_PARTS = 200
 """Texts of one file's facts that are read."""
+Area = Literal[
+    "windows", "widgets", "switches", "files", "probes", "clipboard", "pictures", "answer"
+]
+"""A part of what stands there that changes by itself; files are their contents, too."""
+AREAS: tuple[Area, ...] = get_args(Area)
 DIALOGS = frozenset(("dialog", "alert", "file chooser", "color chooser", "font chooser"))
 
 
@@ -41,6 +46,8 @@ class TextComparison(NamedTuple):
     """What came is exactly one of the wanted texts."""
     loses: bool
     """Something went that the goal does not name."""
+    is_change: bool
+    """More than spaces came or went."""
 
 
 @dataclass(slots=True)
@@ -74,7 +81,8 @@ class HeldText:
         """Return the sha256 of files that hold it, with or without an end of the last line."""
         if self._digests is None:
             stripped = self.now.removesuffix("\n")
-            self._digests = frozenset(map(digest_of, (self.now, self.now + "\n", stripped)))
+            ends = ("", "\n") if stripped == self.now else ("", "\n", "\n\n")
+            self._digests = frozenset(_digests_of(stripped, ends))
         return self._digests
 
     def last_lines(self) -> frozenset[str]:
@@ -156,13 +164,19 @@ class DeskState:
     unsettled: int = 0
     is_reported: bool = False
     """Whether this log reports a desktop, files or tools at all."""
+    changes: dict[Area, int] = field(default_factory=lambda: dict.fromkeys(AREAS, 0))
+    """Of each area the events that may have changed it: what was computed of an area stands for as
+    long as this does."""
 
     def fold(self, event: Event) -> None:
         """Apply one more event to what stands there."""
-        apply = _HANDLERS.get(event.kind)
-        if apply is not None:
-            self.is_reported = True
-            apply(self, event.data)
+        handler = _HANDLERS.get(event.kind)
+        if handler is None:
+            return
+        self.is_reported = True
+        handler.apply(self, event.data)
+        for area in handler.areas:
+            self.changes[area] += 1
 
     def compare(self, body: HeldText) -> TextComparison:
         """Return how a text differs from what it was first."""
@@ -175,6 +189,7 @@ class DeskState:
                 agrees=self._agreement(came, is_whole=is_whole),
                 is_whole=is_whole,
                 loses=bool(went) and not self.wanted.is_whole(went),
+                is_change=edit.is_change,
             )
         return body.comparison
 
@@ -342,6 +357,15 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
+def _digests_of(text: str, ends: Iterable[str]) -> Iterator[str]:
+    """The sha256 of files that hold this text and one of the ends."""
+    begun = hashlib.sha256(text.encode(errors="surrogatepass"))
+    for end in ends:
+        whole = begun.copy()
+        whole.update(end.encode())
+        yield whole.hexdigest()
+
+
 def facts_text(facts: object) -> str:
     """All texts and numbers of a file's facts, a line each; its own text as it is."""
     if isinstance(facts, Mapping) and isinstance(facts.get("text"), str):
@@ -390,28 +414,35 @@ def _is_hex(text: str) -> bool:
     return bool(text) and all(letter in "0123456789abcdef" for letter in text[:16])
 
 
+class _Handler(NamedTuple):
+    """What an event does, and the areas that it may change."""
+
+    apply: Callable[[DeskState, Data], None]
+    areas: tuple[Area, ...]
+
+
 _HANDLERS = {
-    "window.opened": DeskState._open,
-    "window.activated": DeskState._open,
-    "window.title_changed": DeskState._open,
-    "window.closed": DeskState._close,
-    "app.vanished": DeskState._leave,
-    "widget.text_changed": DeskState._write,
-    "widget.state_changed": DeskState._switch,
-    "widget.value_changed": DeskState._turn,
-    "file.present": DeskState._find_file,
-    "file.created": DeskState._change_file,
-    "file.modified": DeskState._change_file,
-    "file.moved": DeskState._move_file,
-    "file.deleted": DeskState._lose_file,
-    "file.unsettled": DeskState._leave_unsettled,
-    "file.read": DeskState._read,
-    "probe.answered": DeskState._probe,
-    "clipboard.changed": DeskState._copy,
-    "screen.captured": DeskState._look,
-    "agent.answered": DeskState._answer,
-    "agent.tool_called": DeskState._hear,
-    "agent.tool_returned": DeskState._hear,
-    "process.started": DeskState._hear,
-    "widget.activated": DeskState._hear,
+    "window.opened": _Handler(DeskState._open, ("windows",)),
+    "window.activated": _Handler(DeskState._open, ("windows",)),
+    "window.title_changed": _Handler(DeskState._open, ("windows",)),
+    "window.closed": _Handler(DeskState._close, ("windows", "widgets")),
+    "app.vanished": _Handler(DeskState._leave, ("windows", "widgets")),
+    "widget.text_changed": _Handler(DeskState._write, ("widgets",)),
+    "widget.state_changed": _Handler(DeskState._switch, ("switches",)),
+    "widget.value_changed": _Handler(DeskState._turn, ("switches",)),
+    "file.present": _Handler(DeskState._find_file, ("files",)),
+    "file.created": _Handler(DeskState._change_file, ("files",)),
+    "file.modified": _Handler(DeskState._change_file, ("files",)),
+    "file.moved": _Handler(DeskState._move_file, ("files",)),
+    "file.deleted": _Handler(DeskState._lose_file, ("files",)),
+    "file.unsettled": _Handler(DeskState._leave_unsettled, ("files",)),
+    "file.read": _Handler(DeskState._read, ("files",)),
+    "probe.answered": _Handler(DeskState._probe, ("probes",)),
+    "clipboard.changed": _Handler(DeskState._copy, ("clipboard",)),
+    "screen.captured": _Handler(DeskState._look, ("pictures",)),
+    "agent.answered": _Handler(DeskState._answer, ("answer",)),
+    "agent.tool_called": _Handler(DeskState._hear, ()),
+    "agent.tool_returned": _Handler(DeskState._hear, ()),
+    "process.started": _Handler(DeskState._hear, ()),
+    "widget.activated": _Handler(DeskState._hear, ()),
 }

@@ -4,10 +4,11 @@ what a step did there, and how what stands there agrees with what the goal wants
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from api.stages.model.desk import (
     DIALOGS,
+    Area,
     DeskFile,
     DeskState,
     HeldText,
@@ -35,6 +36,11 @@ MANY = 60
 """Texts of a desktop that are compared with the goal, at most."""
 MARKS = ("*", "•", "●")
 """What a title begins with while its document is not saved."""
+WRONG = (
+    "edit_off", "edit_lost", "file_edit_off", "file_edit_lost", "gone_off", "files_off",
+    "files_empty", "titles_marked", "switched_back", "probes_back", "value_off",
+)  # fmt: skip
+"""Features that count what the goal does not ask for."""
 EDITORS = frozenset(("text", "document frame", "document text", "entry", "terminal"))
 
 
@@ -50,6 +56,14 @@ class DeskFeatures:
         self._called: set[int] = set()
         """Wanted texts and names (behind them) that calls of tools had so far."""
         self._step = DeskStep()
+        self._standing: dict[str, float] = {}
+        """What `standing` computed last, and of each of its parts the changes until then."""
+        self._computed_at = [-1] * len(_PARTS)
+        self._kept: set[int] = set()
+        """Wanted texts that files and probes hold now; ``_shown``: that widgets show;
+        ``_reported``: that files, probes, the clipboard or the answer have."""
+        self._shown: set[int] = set()
+        self._reported: set[int] = set()
 
     def begin(self) -> None:
         """Note that a step begins: its counts are empty."""
@@ -125,37 +139,58 @@ class DeskFeatures:
     # -- what stands now
 
     def standing(self) -> dict[str, float]:
-        """The features of what stands now, whatever step brought it about."""
-        desk, wanted = self.desk, self.wanted
-        kept, shown = self._find_kept(), _union(body.found for body in self._list_shown())
-        lines = _lines(body.found for body in self._list_lasting())
-        texts = set(kept) | set(desk.clipboard.anywhere) | self._find_answered()
-        features = {
-            "desk_reported": float(desk.is_reported),
+        """The features of what stands now, whatever step brought it about. Those of which nothing
+        changed are as they were."""
+        changes = self.desk.changes
+        for number, (compute, areas) in enumerate(_PARTS):
+            now = sum(changes[area] for area in areas)
+            if self._computed_at[number] != now:
+                self._computed_at[number] = now
+                self._standing |= compute(self)
+        features = self._standing | {"desk_reported": float(self.desk.is_reported)}
+        return features | self._counts | self._of_totals(features)
+
+    def _of_goal(self) -> dict[str, float]:
+        """The features of what the goal asks for."""
+        wanted = self.wanted
+        return {
             "texts_wanted": math.log1p(len(wanted.texts)),
             "names_wanted": math.log1p(len(wanted.names)),
             "asks_delete": float(wanted.deletes),
             "asks_move": float(wanted.moves),
             "asks_replace": float(wanted.replaces),
-            "texts_kept": self._share(kept),
-            "texts_kept_lines": self._share(lines),
-            "last_text_kept": float(bool(wanted.texts) and len(wanted.texts) - 1 in kept),
-            "texts_shown": self._share(shown),
-            "texts_reported": self._share(texts),
-            "texts_ever_shown": self._share(desk.shown_ever),
         }
-        features |= self._of_names() | self._of_files() | self._of_copies() | self._of_edits()
-        features |= self._of_windows() | self._of_states() | self._of_answer()
-        return features | self._of_totals(features, kept, texts | set(shown))
+
+    def _of_kept(self) -> dict[str, float]:
+        """The features of the goal's texts that files and probes hold."""
+        lasting = self._list_lasting()
+        digests = {file.digest for file in self._list_touched()} & self.wanted.digests.keys()
+        self._kept = _union(body.found for body in lasting)
+        self._kept |= {self.wanted.digests[digest] for digest in digests}
+        last = len(self.wanted.texts) - 1
+        return {
+            "texts_kept": self._share(self._kept),
+            "texts_kept_lines": self._share(_lines(body.found for body in lasting)),
+            "last_text_kept": float(last >= 0 and last in self._kept),
+        }
+
+    def _of_shown(self) -> dict[str, float]:
+        """The features of the goal's texts that widgets show."""
+        self._shown = _union(body.found for body in self._list_shown())
+        return {
+            "texts_shown": self._share(self._shown),
+            "texts_ever_shown": self._share(self.desk.shown_ever),
+        }
+
+    def _of_reported(self) -> dict[str, float]:
+        """The features of the goal's texts that anything but a widget has."""
+        desk = self.desk
+        answered = self.wanted.find(desk.answer or "").anywhere
+        self._reported = self._kept | desk.clipboard.anywhere | answered
+        return {"texts_reported": self._share(self._reported)}
 
     def _share(self, found: Iterable[int]) -> float:
         return ratio(len(set(found)), len(self.wanted.texts), 0.0)
-
-    def _find_kept(self) -> set[int]:
-        """Wanted texts that files and probes hold now."""
-        kept = _union(body.found for body in self._list_lasting())
-        digests = {file.digest for file in self._list_touched()} & self.wanted.digests.keys()
-        return kept | {self.wanted.digests[digest] for digest in digests}
 
     def _list_touched(self) -> list[DeskFile]:
         return list(self.desk.touched.values())[-MANY:]
@@ -175,9 +210,6 @@ class DeskFeatures:
 
     def _list_shown(self) -> list[HeldText]:
         return list(self.desk.widgets.values())[-MANY:]
-
-    def _find_answered(self) -> set[int]:
-        return set(self.wanted.find(self.desk.answer or "").anywhere)
 
     def _of_names(self) -> dict[str, float]:
         """The features of the names that the goal has: which of them files have."""
@@ -220,21 +252,24 @@ class DeskFeatures:
         }
 
     def _of_edits(self) -> dict[str, float]:
-        """The features of what was written into widgets and files, against what was there."""
+        """The features of what was written into widgets, against what was there."""
         widgets = [body for body in self._list_shown() if body.role in EDITORS]
         shown = [body for body in widgets if self._is_edited(body)]
-        files = [body for body in self._list_contents() if self._is_edited(body)]
         saved = {file.digest for file in self._list_touched()}
         are_saved = [not body.file_digests().isdisjoint(saved) for body in shown]
         return {
             **_count_edits("edit", map(self.desk.compare, shown)),
-            **_count_edits("file_edit", map(self.desk.compare, files)),
             "edits_saved": ratio(sum(are_saved), len(are_saved), -1.0),
         }
 
+    def _of_file_edits(self) -> dict[str, float]:
+        """The features of what was written into files that were read, against what was there."""
+        files = [body for body in self._list_contents() if self._is_edited(body)]
+        return _count_edits("file_edit", map(self.desk.compare, files))
+
     def _is_edited(self, body: HeldText) -> bool:
         """Whether more than spaces came or went."""
-        return body.is_other and self.desk.compare(body).edit.is_change
+        return body.is_other and self.desk.compare(body).is_change
 
     def _of_windows(self) -> dict[str, float]:
         windows = list(self.desk.windows.values())[-MANY:]
@@ -247,27 +282,40 @@ class DeskFeatures:
             "title_goal": share(words, self.goal.words),
         }
 
-    def _of_states(self) -> dict[str, float]:
-        """The features of switches, values, probes, the clipboard and pictures."""
-        desk, goal = self.desk, self.goal
+    def _of_switches(self) -> dict[str, float]:
+        """The features of switches and of values that are set."""
+        desk = self.desk
         moved = [switch for switch in desk.switches.values() if switch.moved and switch.name]
         changed = [one for one in moved[-MANY:] if one.now != one.first]
         turned = [now for first, now in list(desk.values.values())[-MANY:] if now != first]
-        probes = desk.probes.values()
         return {
             "switched_goal": max((one.agrees for one in changed), default=0.0),
             "switched_off": float(min(MAX_COUNT, sum(one.agrees < 0.5 for one in changed))),
             "switched_back": float(min(MAX_COUNT, len(moved[-MANY:]) - len(changed))),
-            "selected_goal": in_goal(desk.selected, goal),
+            "selected_goal": in_goal(desk.selected, self.goal),
             "value_goal": float(any(self._is_number(value) for value in turned)),
             "value_off": float(min(MAX_COUNT, sum(not self._is_number(one) for one in turned))),
-            "probes_changed": float(min(MAX_COUNT, len(self._list_changed_probes()))),
-            "probes_back": float(min(MAX_COUNT, sum(_is_back(one) for one in probes))),
-            "probe_goal": share(self._probe_words(), goal.words),
-            "clip_goal": self._share(desk.clipboard.anywhere),
-            "clip_shown": float(self._is_shown(desk.clipboard_text)),
-            "screen_back": float(self._is_screen_back()),
         }
+
+    def _of_probes(self) -> dict[str, float]:
+        """The features of what probes answered, now and before."""
+        back = sum(_is_back(one) for one in self.desk.probes.values())
+        return {
+            "probes_changed": float(min(MAX_COUNT, len(self._list_changed_probes()))),
+            "probes_back": float(min(MAX_COUNT, back)),
+            "probe_goal": share(self._probe_words(), self.goal.words),
+        }
+
+    def _of_clipboard(self) -> dict[str, float]:
+        """The features of what the clipboard holds now."""
+        return {
+            "clip_goal": self._share(self.desk.clipboard.anywhere),
+            "clip_shown": float(self._is_shown(self.desk.clipboard_text)),
+        }
+
+    def _of_pictures(self) -> dict[str, float]:
+        """The features of the screen's pictures."""
+        return {"screen_back": float(self._is_screen_back())}
 
     def _is_number(self, value: float) -> bool:
         """Whether the goal has this number."""
@@ -302,27 +350,17 @@ class DeskFeatures:
             "answer_goal": in_goal(answer, self.goal),
         }
 
-    def _of_totals(
-        self, features: dict[str, float], kept: set[int], found: set[int]
-    ) -> dict[str, float]:
-        """What of the goal is done and what is wrong, whatever kind of evidence says so; ``kept``
-        and ``found``: the wanted texts that last, and that anything shows or holds."""
+    def _of_totals(self, features: dict[str, float]) -> dict[str, float]:
+        """What of the goal is done and what is wrong, whatever kind of evidence says so."""
         names = self.wanted.names
         there = features["names_there"] * len(names)
         if self.wanted.deletes or self.wanted.moves:
             there = min(len(names), features["gone_named"] + features["names_touched"] * len(names))
         things = len(names) + len(self.wanted.texts)
-        done = ratio(there + len(found), things, 1.0)
-        keeping = ratio(there + len(kept), things, 1.0)
-        wrong = sum(
-            features[name]
-            for name in (
-                "edit_off", "edit_lost", "file_edit_off", "file_edit_lost", "gone_off",
-                "files_off", "files_empty", "titles_marked", "switched_back", "probes_back",
-                "value_off",
-            )
-        )  # fmt: skip
-        return self._counts | {
+        done = ratio(there + len(self._reported | self._shown), things, 1.0)
+        keeping = ratio(there + len(self._kept), things, 1.0)
+        wrong = sum(features[name] for name in WRONG)
+        return {
             "desk_done": done,
             "desk_keeping": keeping,
             "desk_wrong": float(min(MAX_WRONG, wrong)),
@@ -359,3 +397,23 @@ def _count_edits(prefix: str, comparisons: Iterable[TextComparison]) -> dict[str
         f"{prefix}_off": float(min(MAX_COUNT, sum(one < 1 for one in agreements))),
         f"{prefix}_lost": float(min(MAX_COUNT, sum(edit.loses for edit in edits))),
     }
+
+
+_PARTS: tuple[tuple[Callable[[DeskFeatures], dict[str, float]], tuple[Area, ...]], ...] = (
+    (DeskFeatures._of_goal, ()),
+    (DeskFeatures._of_kept, ("files", "probes")),
+    (DeskFeatures._of_shown, ("widgets",)),
+    (DeskFeatures._of_reported, ("files", "probes", "clipboard", "answer")),
+    (DeskFeatures._of_names, ("files",)),
+    (DeskFeatures._of_files, ("files",)),
+    (DeskFeatures._of_copies, ("files",)),
+    (DeskFeatures._of_edits, ("widgets", "files")),
+    (DeskFeatures._of_file_edits, ("files",)),
+    (DeskFeatures._of_windows, ("windows",)),
+    (DeskFeatures._of_switches, ("switches",)),
+    (DeskFeatures._of_probes, ("probes",)),
+    (DeskFeatures._of_clipboard, ("clipboard", "widgets")),
+    (DeskFeatures._of_pictures, ("pictures",)),
+    (DeskFeatures._of_answer, ("answer", "widgets")),
+)
+"""The parts of `DeskFeatures.standing`, in order, each with the areas of which it is made."""

@@ -65,6 +65,11 @@ class FeatureReader:
         self.rows: list[Row] = []
         self.seq = 0
         """The number of the last event that was read."""
+        self._finishers: list[Event] = []
+        """Of each row the event that finished its step."""
+        self._closer: Event | None = None
+        self._unclosed: Row = []
+        """The last row as it was before the episode was closed."""
         self._comparison = GoalComparison(instruction)
         self._effects = Effects(self._comparison)
         self._clicks = Clicks(self._comparison)
@@ -83,31 +88,41 @@ class FeatureReader:
         for event in events:
             self.seq = event.seq
             if event.kind == "step.began":
+                self._finish(event)
                 self._begin(event)
             elif event.kind == "step.sealed":
-                self._finish(last=False)
+                self._finish(event)
             elif event.kind == "episode.closed":
-                self._finish(last=True)
-                self._close()
+                self._finish(event, last=True)
+                self._close(event)
             else:
                 self._fold(event)
 
-    def _close(self) -> None:
+    def _close(self, event: Event) -> None:
         """The last row says that it is the last, and what stands at the close."""
+        self._closer = event
         if not self.rows:
             return
+        self._unclosed = list(self.rows[-1])
         for name, value in self._desk.standing().items():
             self.rows[-1][_PLACES[name]] = value
-        self.rows = self.rows_if_ended()
+        self.rows = rows_if_ended(self.rows)
 
-    def rows_if_ended(self) -> list[Row]:
-        """Return the rows as they are if the episode ends here: the last one says so."""
-        if not self.rows:
-            return []
-        return [*self.rows[:-1], _ended(self.rows[-1])]
+    def rows_after(self, events: Sequence[Event]) -> list[Row] | None:
+        """Return the rows as they were after these first events of the log, of which more was read
+        since; None where they end with no event that finished a step or the episode."""
+        last = events[-1] if events else None
+        if last is not None and last == self._closer:
+            return self.rows
+        for number in range(len(self._finishers), 0, -1):
+            if self._finishers[number - 1] == last:
+                is_last = number == len(self.rows)
+                is_changed = is_last and self._closer is not None
+                row = self._unclosed if is_changed else self.rows[number - 1]
+                return [*self.rows[: number - 1], row]
+        return None
 
     def _begin(self, event: Event) -> None:
-        self._finish(last=False)
         if not self.rows:
             self._progress.begin()
         self._desk.begin()
@@ -126,12 +141,13 @@ class FeatureReader:
         screen.fold(event)
         self._desk.fold(event, in_step=self._step is not None)
 
-    def _finish(self, *, last: bool) -> None:
-        """Add the row of the step that is over, if there is one."""
+    def _finish(self, event: Event, *, last: bool = False) -> None:
+        """Add the row of the step that is over with this event, if there is one."""
         step = self._step
         if step is None:
             return
         self._step = None
+        self._finishers.append(event)
         features = {"last": float(last), "index": math.log1p(len(self.rows))}
         features |= self._effects.fold_step(step)
         features |= self._clicks.fold_step(step)
@@ -145,10 +161,15 @@ class FeatureReader:
         self.rows.append([features[name] for name in NAMES])
 
 
+def rows_if_ended(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows as they are if the episode ends with them: the last one says so."""
+    return [*rows[:-1], _ended(rows[-1])] if rows else []
+
+
 def _ended(row: Row) -> Row:
     """Return the row as it is where the episode ends with it."""
     ended = list(row)
-    ended[NAMES.index("last")] = 1.0
+    ended[_PLACES["last"]] = 1.0
     for name in ("done", "left", "wrong", "unended"):
-        ended[NAMES.index("final_" + name)] = row[NAMES.index(name)]
+        ended[_PLACES["final_" + name]] = row[_PLACES[name]]
     return ended

@@ -73,7 +73,7 @@ def save(folder: Path, model: Model) -> str:
         for head, trees in model.heads.items()
         for name, value in trees.arrays().items()
     }
-    arrays |= {f"known.{name}": value for name, value in model.known._asdict().items()}
+    arrays |= {f"known.{name}": value for name, value in model.known.arrays().items()}
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)
     (folder / "model.npz").write_bytes(packed.getvalue())

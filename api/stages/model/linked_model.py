@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,7 @@ import structlog
 from api.stages.base import Opinion, Question
 from api.stages.model.folder import ModelError, load
 from api.stages.model.stage import RISK, ModelStage
+from detectors.model.types import Event, Json
 
 LOOK_S = 2.0
 """Seconds between two looks at the link."""
@@ -52,6 +53,10 @@ class FollowedModel:
         if len(self._begun) > MAX_BEGUN:
             self._begun.pop(next(iter(self._begun)))
         return self._stage.digest(question)
+
+    def read(self, episode: str, task: Mapping[str, Json], events: Sequence[Event]) -> int:
+        """Let the model that is served now read a part of a log, as `ModelStage.read` does."""
+        return self._stage.read(episode, task, events)
 
     async def ask(self, question: Question) -> Opinion:
         """Return the opinion of the model that the question's digest named."""

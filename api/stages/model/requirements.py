@@ -52,7 +52,8 @@ class Requirements(NamedTuple):
     def find(self, text: str) -> FoundTexts:
         """Return which of the wanted texts a text has."""
         text = text[:MAX_TEXT]
-        words = f" {plain(text)} "
+        # The same words, under the name by which an edit's text is compared later.
+        words = f" {plain(text.strip() if len(text) <= MAX_CHARACTERS else text)} "
         anywhere = frozenset(at for at, one in enumerate(self.texts) if f" {one} " in words)
         if not anywhere:
             return FoundTexts()

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import getsizeof
 from typing import Literal
 
 import numpy as np
@@ -14,13 +15,13 @@ from numpy.typing import NDArray
 
 from api.stages.base import Opinion, Question
 from api.stages.model.calibration import gate, sigmoid
-from api.stages.model.features import FeatureReader, Row, with_rewards
+from api.stages.model.features import FeatureReader, Row, rows_if_ended, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
 from api.stages.model.schema import NAMES
 from api.stages.model.trajectory_score import trajectory_score
 from detectors.model.caches import SizedCache
-from detectors.model.memory import SizeWalk, size_of
-from detectors.model.types import Event, Verdict
+from detectors.model.memory import SizeWalk
+from detectors.model.types import Event, Json, Verdict
 
 RISK = 0.05
 """Of the answers, how many may be wrong, unless the operator says another share."""
@@ -29,19 +30,25 @@ READERS_BYTES = 64 * 1024 * 1024
 MEASURED_FROM = 1024 * 1024
 """Bytes that a folded log may be estimated at before it is measured by a walk through it, and again
 when the estimate has doubled."""
-WALKED = 400
-"""Objects that are measured in one question, at most: a walk through a whole log of a megabyte
-takes ten times as long as a step."""
+WALKED = 100
+"""Objects that are measured at once, at most: a walk through a whole log of a megabyte takes ten
+times as long as a step."""
+AT_ONCE = 24
+"""Events that are read at once, at most, and one end of a step: a millisecond or two."""
+EVENT_BYTES = 512
+"""Bytes that an event adds to a folded log beside its texts, about."""
 EMPTY_BYTES = 32 * 1024
 """Bytes of a folded log of which nothing was read, about."""
+FINISHING = frozenset(("step.began", "step.sealed", "episode.closed"))
+"""Events after which features are computed of all that stands there."""
 ROW_BYTES = 32 * len(NAMES)
 """Bytes of one step's features, about."""
 
 
 @dataclass(slots=True)
 class _Folded:
-    """A log as far as it was read: about ``bytes`` of it, which are measured, a part in each
-    question, once they are ``measure_at``."""
+    """A log as far as it was read: about ``bytes`` of it, which are measured, a part with each part
+    of the log, once they are ``measure_at``."""
 
     reader: FeatureReader
     last: Event | None = None
@@ -51,19 +58,23 @@ class _Folded:
     _grown: int = 0
     """Bytes that came since the walk began."""
 
-    def feed(self, events: Sequence[Event]) -> None:
-        """Read what is new of a log."""
-        new = events[self.reader.seq :]
+    def feed(self, new: Sequence[Event]) -> None:
+        """Read the next events of the log."""
         rows = len(self.reader.rows)
         self.reader.feed(new)
-        self.last = events[-1] if events else None
-        grown = size_of([new]) + ROW_BYTES * (len(self.reader.rows) - rows)
+        self.last = new[-1] if new else self.last
+        grown = sum(map(_estimate, new)) + ROW_BYTES * (len(self.reader.rows) - rows)
         self.bytes += grown
         if self._walk is None and self.bytes >= self.measure_at:
             self._walk, self._grown = SizeWalk([self.reader, self.last]), 0
         if self._walk is not None:
             self._grown += grown
             self._measure(self._walk)
+
+    def has_read(self, events: Sequence[Event]) -> bool:
+        """Whether this is a log that was read beyond these first events of it."""
+        read = self.reader.seq
+        return read > len(events) and self.reader.rows_after(events) is not None
 
     def _measure(self, walk: SizeWalk) -> None:
         """Go on with a measurement, and take its result when it is over."""
@@ -95,6 +106,21 @@ class ModelStage:
     def signature(self) -> str:
         """The ``by`` of this model's verdicts: its name and the start of its digest."""
         return f"{self.model.name}@{self.model.digest[:12]}"
+
+    def read(self, episode: str, task: Mapping[str, Json], events: Sequence[Event]) -> int:
+        """Read the next part of an episode's log before anybody asks about it; return how many of
+        these events are not read yet.
+
+        A question about a log that was read costs a third of one that must read it.
+        """
+        kept = self.readers.get(_key(episode, task))
+        if kept is not None and kept.has_read(events):
+            return 0
+        log = self._log(episode, task, events)
+        end = min(len(events), log.reader.seq + AT_ONCE)
+        finished = (at + 1 for at in range(log.reader.seq, end) if events[at].kind in FINISHING)
+        self._feed(episode, task, log, events[log.reader.seq : next(finished, end)])
+        return len(events) - log.reader.seq
 
     def digest(self, question: Question) -> str:
         """Hash model, risk, what is asked and the features: nothing else is part of the answer."""
@@ -165,27 +191,52 @@ class ModelStage:
         return rows
 
     def _make_rows(self, question: Question) -> list[Row]:
-        reader = self._reader(question)
+        known: Sequence[Row] = self._known_rows(question)
         is_over = question.terminal or question.about == "goal"
-        rows = reader.rows_if_ended() if is_over else reader.rows
-        rows = rows[: question.step + 1]
+        rows = (rows_if_ended(known) if is_over else known)[: question.step + 1]
         if question.about == "goal" or not rows:
             return with_rewards(rows, question.rewards)
         return with_rewards(rows[-1:], question.rewards, first_step=len(rows) - 1)
 
-    def _reader(self, question: Question) -> FeatureReader:
-        """Return a reader of the whole log: the kept one with what is new, or a fresh one."""
-        events = question.events
-        instruction = str(question.task.get("instruction", ""))
-        key = (question.episode, instruction)
-        kept = self.readers.get(key)
+    def _known_rows(self, question: Question) -> list[Row]:
+        """Return the rows of the steps of a question's log: as they were read, with what is new of
+        it, or of a log that is read anew."""
+        kept = self.readers.get(_key(question.episode, question.task))
+        if kept is not None and kept.has_read(question.events):
+            return kept.reader.rows_after(question.events) or []
+        log = self._log(question.episode, question.task, question.events)
+        new = question.events[log.reader.seq :]
+        if new:
+            self._feed(question.episode, question.task, log, new)
+        return log.reader.rows
+
+    def _log(self, episode: str, task: Mapping[str, Json], events: Sequence[Event]) -> _Folded:
+        """Return what was read of a log that begins as these events do: the kept one, or a fresh
+        one."""
+        kept = self.readers.get(_key(episode, task))
         if kept is not None and _is_start(events, kept.reader.seq, kept.last):
-            log = kept
-        else:
-            log = _Folded(FeatureReader(instruction))
-        log.feed(events)
-        self.readers.put(key, log, log.bytes)
-        return log.reader
+            return kept
+        return _Folded(FeatureReader(_instruction(task)))
+
+    def _feed(
+        self, episode: str, task: Mapping[str, Json], log: _Folded, new: Sequence[Event]
+    ) -> None:
+        log.feed(new)
+        self.readers.put(_key(episode, task), log, log.bytes)
+
+
+def _key(episode: str, task: Mapping[str, Json]) -> tuple[str, str]:
+    return episode, _instruction(task)
+
+
+def _instruction(task: Mapping[str, Json]) -> str:
+    return str(task.get("instruction", ""))
+
+
+def _estimate(event: Event) -> int:
+    """Bytes that an event adds to a folded log, about: its own texts, and what is noted of it."""
+    texts = (value for value in event.data.values() if type(value) is str)
+    return EVENT_BYTES + sum(map(getsizeof, texts))
 
 
 def _is_start(events: Sequence[Event], read: int, last: Event | None) -> bool:

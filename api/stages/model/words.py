@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from sys import getsizeof
 from typing import NamedTuple
 
-from detectors.model.caches import cache_by_size, cache_short
+from detectors.model.caches import cache_by_size
 from detectors.model.memory import size_of
 
 MAX_CHARACTERS = 2_000
 """Characters of any one text that are looked at."""
+SHORT = 256
+"""Characters of a text whose normalised form is kept by number, not by bytes."""
 STOP = frozenset(
     "a an and are as at be by click do field fields find for from given have in into it its of on"
     " or press that the their them then this to use using which with your you enter select submit"
@@ -101,13 +104,29 @@ class Goal(NamedTuple):
 
 def plain(text: str) -> str:
     """Return a text in lower case and NFKC, words alone, one space between them."""
-    return _plain(text[:MAX_CHARACTERS])
+    text = text[:MAX_CHARACTERS]
+    return _plain_short(text) if len(text) <= SHORT else _plain_long(text)
 
 
-@cache_short(4096, 256)
+@lru_cache(maxsize=4096)
+def _plain_short(text: str) -> str:
+    return _normalise(text)
+
+
 @cache_by_size(8 << 20, lambda words, _: getsizeof(words))
-def _plain(text: str) -> str:
-    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
+def _plain_long(text: str) -> str:
+    return _normalise(text)
+
+
+def _normalise(text: str) -> str:
+    """No word goes over a space, and most are letters alone: only the others need the pattern."""
+    words: list[str] = []
+    for token in unicodedata.normalize("NFKC", text).lower().split():
+        if token.isalnum():
+            words.append(token)
+        else:
+            words += _WORD.findall(token)
+    return " ".join(words)
 
 
 @cache_by_size(8 << 20, lambda goal, _: size_of([goal]))
@@ -231,8 +250,8 @@ def holds(value: str, slot: str) -> bool:
     """
     return (
         len(slot) >= WHOLE
-        and len(value.split()) <= len(slot.split()) + MORE
         and f" {slot} " in f" {value} "
+        and len(value.split()) <= len(slot.split()) + MORE
     )
 
 

@@ -1,0 +1,68 @@
+"""Logs are read by the model while they grow, where the task asks it and one service has the
+database; whoever asks then finds them read."""
+
+from __future__ import annotations
+
+from api.cascade.reading_ahead import let_read
+from api.cascade.stages import Stages
+from api.stages.base import Question
+from api.stages.model.folder import BUILTIN, load
+from api.stages.model.stage import AT_ONCE, ModelStage
+from detectors.model.types import Event
+from tests.api.service import Store, running, until
+from tests.cascade.test_escalation import final, task, verdicts
+from tests.support.logs import episode, log, went
+
+TIERS = {"model": True, "model judge": True, "judge": False, "": False}
+"""Tiers of a task's policy (none: it has no policy), and whether its logs are read ahead."""
+WANTED = "Put it into the cart."
+
+
+async def test_a_log_is_read_ahead_where_the_task_asks_the_model(store: Store) -> None:
+    """Before a step is over, so that nobody can have asked; the others' logs are not looked at, nor
+    any where another replica may be the one that asks."""
+    stage = ModelStage(load(BUILTIN))
+    opening = episode([went("/elsewhere")], close=False)
+    async with running(store, stages=Stages({"model": [stage]}, {})) as service:
+        ids = {}
+        for tiers in reversed(TIERS):  # the one that is waited for is told last
+            spec = {**task(tiers=tiers.split() or ["judge"]), "id": f"shop/{tiers or 'none'}"}
+            if not tiers:
+                del spec["escalation"]
+            ids[tiers], token = await service.open({**spec, "id": spec["id"].replace(" ", "-")})
+            await service.tell(ids[tiers], token, *opening)
+        if not store.url:
+            await until(lambda: has_read(stage, ids["model"]) == len(opening))
+        read = {tiers: has_read(stage, id) > 0 for tiers, id in ids.items()}
+        assert read == (dict.fromkeys(TIERS, False) if store.url else TIERS)
+
+
+def has_read(stage: ModelStage, id: str) -> int:
+    """How many events of an episode the model has read."""
+    log = stage.readers.get((id, WANTED))
+    return 0 if log is None else log.reader.seq
+
+
+async def test_a_question_about_a_log_that_was_read_ahead_is_answered(store: Store) -> None:
+    """By the model, with its digest, as if it had read nothing before."""
+    stage = ModelStage(load(BUILTIN))
+    async with running(store, stages=Stages({"model": [stage]}, {})) as service:
+        id, token = await service.open(task(tiers=["model"]))
+        await service.tell(
+            id, token, *episode([went("/elsewhere")], [went("/other")]), sizes=[2, 2]
+        )
+        for step in range(2):
+            assert (await final(service, id, step))["status"] in ("sealed", "unscored")
+        said = [one["verdict"] for one in await verdicts(service, id) if "verdict" in one]
+        assert {one["by"] for one in said} == {stage.signature}
+
+
+async def test_a_stage_reads_in_parts_and_is_asked_only_once_all_is_read() -> None:
+    """And says the same as one that reads all at once."""
+    stage = ModelStage(load(BUILTIN))
+    events: list[Event] = log(*episode(*[[went(f"/{n}")] * (2 * AT_ONCE) for n in range(2)]))
+    asked = Question("ep_1", 1, "goal", True, {"instruction": WANTED}, (), events, ())
+    before = ModelStage(load(BUILTIN)).digest(asked)
+    await let_read(stage, "ep_1", asked.task, events)
+    assert stage.readers.get(("ep_1", WANTED)).reader.seq == len(events)  # type: ignore[union-attr]
+    assert stage.digest(asked) == before
