@@ -36,8 +36,9 @@ class Known:
         of training."""
         scaled = (np.nan_to_num(row) - self.middle) / self.spread
         # |a - b|² = |a|² - 2ab + |b|²: the rows are read once, and nothing of their size is made.
-        nearest = float((self._squares - 2 * (self.rows @ scaled)).min()) + float(scaled @ scaled)
-        return math.sqrt(max(0.0, nearest) / len(scaled))
+        nearest = int((self._squares - 2 * (self.rows @ scaled)).argmin())
+        apart = self.rows[nearest] - scaled
+        return math.sqrt(float(apart @ apart) / len(scaled))
 
 
 def sample_rows(rows: Floats, seed: int = 0) -> Known:
