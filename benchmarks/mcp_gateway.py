@@ -30,6 +30,13 @@ ROUNDS, WARM = 400, 30
 THINK_S = 0.02
 """What an agent takes at the least between an answer and its next call, in seconds."""
 Call = Callable[[int], None]
+_WAYS = ("stdio", "streamable HTTP")
+_PACES = {
+    0: {THINK_S: f"calls {THINK_S * 1_000:g} ms apart", 0: "calls at once"},
+    50: {THINK_S: f"{THINK_S * 1_000:g} ms apart, within the quiet"},
+}
+"""By the milliseconds of quiet that a step's seal waits for: how calls follow each other. Those within
+the quiet of the step before wait for their own."""
 
 
 def answer_of(message: dict[str, Any]) -> bytes:
@@ -147,21 +154,21 @@ def _interleave(pause_s: float, calls: dict[str, Call], first: int) -> dict[str,
     return taken
 
 
-def _measure(state: Path) -> None:
+def _measure(state: Path, quiet_ms: int) -> None:
     with ExitStack() as stack:
         bare = (sys.executable, "-m", "benchmarks.mcp_gateway")
         through = (sys.executable, "-m", "agentd", "mcp", "--state", str(state), "--", *bare)
         bare_url, gateway_url = _start_http(stack, state)
-        ways = {
-            "stdio": (_line_call(stack, *bare), _line_call(stack, *through)),
-            "streamable HTTP": (_http_call(stack, bare_url), _http_call(stack, gateway_url)),
-        }
+        calls = (
+            (_line_call(stack, *bare), _line_call(stack, *through)),
+            (_http_call(stack, bare_url), _http_call(stack, gateway_url)),
+        )
         first = 1
-        for name, (alone, behind) in ways.items():
-            for pause_s, pace in ((THINK_S, f"{THINK_S * 1_000:g} ms apart"), (0, "at once")):
+        for name, (alone, behind) in zip(_WAYS, calls, strict=True):
+            for pause_s, pace in _PACES[quiet_ms].items():
                 taken = _interleave(pause_s, {"bare": alone, "gateway": behind}, first)
                 first += WARM + ROUNDS
-                _print(f"{name}, calls {pace}", taken["bare"], taken["gateway"])
+                _print(f"{name}, {pace}", taken["bare"], taken["gateway"])
 
 
 def _print(name: str, bare: list[float], gateway: list[float]) -> None:
@@ -170,26 +177,40 @@ def _print(name: str, bare: list[float], gateway: list[float]) -> None:
         wanted = "wanted: at most 2 ms" if share == 0.5 else ""
         figure = f"+{over - under:.2f} ms ({under:.2f} → {over:.2f})"
         line(f"{name}, p{share * 100:.0f}", figure, wanted)
-    cpu = statistics.fmean(gateway) - statistics.fmean(bare)
-    line(f"{name}, mean", f"+{cpu:.2f} ms")
+    mean = statistics.fmean(gateway) - statistics.fmean(bare)
+    line(f"{name}, mean", f"+{mean:.2f} ms")
+    sys.stdout.flush()
 
 
 async def _run() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        async with Peer() as peer, DaemonProcess(peer.url, Path(folder)) as daemon:
-            await asyncio.to_thread(_measure, daemon.state)
-            steps = (await daemon.health())["step"] + 1
-            line("calls that were steps", f"{steps} of {4 * (WARM + ROUNDS)}")
+    for quiet_ms in (0, 50):
+        with tempfile.TemporaryDirectory() as folder:
+            async with (
+                Peer(quiet_ms=quiet_ms) as peer,
+                DaemonProcess(peer.url, Path(folder)) as daemon,
+            ):
+                # Whoever calls is a process of its own: the service's work is none of a call.
+                command = (sys.executable, "-m", "benchmarks.mcp_gateway", "measure")
+                measuring = await asyncio.create_subprocess_exec(
+                    *command, str(daemon.state), str(quiet_ms), cwd=ROOT
+                )
+                assert await measuring.wait() == 0
+                steps = (await daemon.health())["step"] + 1
+                calls = len(_PACES[quiet_ms]) * len(_WAYS) * (WARM + ROUNDS)
+                line("calls that were steps", f"{steps} of {calls}")
 
 
 def main() -> None:
     """Print the figures."""
-    print("agentd mcp: a tool call bare and behind the gateway")
+    print("agentd mcp: a tool call bare and behind the gateway", flush=True)
     asyncio.run(_run())
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        serve_http(int(sys.argv[1]))
-    else:
-        serve_lines()
+    match sys.argv[1:]:
+        case ["measure", state, quiet_ms]:
+            _measure(Path(state), int(quiet_ms))
+        case [port]:
+            serve_http(int(port))
+        case _:
+            serve_lines()

@@ -369,9 +369,6 @@ class McpSettings(CommandSettings):
     state: Annotated[
         Path, option("of the daemon beside: `agentd run --state` or `agentd join --state`", "DIR")
     ]
-    begin_wait: Annotated[
-        float, _seconds("the longest that a tool call waits for its step (default 2)")
-    ] = 2.0
     mask: Annotated[
         tuple[str, ...],
         option("an argument that is masked too, as in pin; may be given again", "NAME"),

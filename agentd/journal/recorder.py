@@ -7,7 +7,7 @@ calls `flush`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import structlog
@@ -47,6 +47,8 @@ class Recorder:
         self.clock = EpisodeClock.resume(origin, boot, last)
         journal.set_clock(self.clock.origin)
         self._listeners: list[Listener] = []
+        self._look: Callable[[], None] | None = None
+        self._is_looking = False
         self._timer: asyncio.TimerHandle | None = None
         self._was_full = False
         self.closed = False
@@ -56,11 +58,17 @@ class Recorder:
         """Call ``listener`` with every event from now on."""
         self._listeners.append(listener)
 
+    def look_before(self, look: Callable[[], None]) -> None:
+        """Call ``look`` before each event of a source is numbered: what it appends comes first."""
+        self._look = look
+
     def append(self, source: str, kind: str, data: Mapping[str, object]) -> int | None:
         """Journal one event now; returns its number.
 
         None: it had to be dropped, which is counted and journalled in its turn.
         """
+        if source != "steps":
+            self._look_first()
         if self.closed:
             return None
         seq = self.journal.append(source, kind, data, self.clock.now())
@@ -73,6 +81,15 @@ class Recorder:
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
         return seq
+
+    def _look_first(self) -> None:
+        if self._look is None or self._is_looking:
+            return
+        self._is_looking = True
+        try:
+            self._look()
+        finally:
+            self._is_looking = False
 
     def adopt(self, through: int, head: str, at: int) -> int:
         """Go on after the service's log, as the journal does, and after its time ``at``; see

@@ -1,5 +1,5 @@
-"""Tool calls as steps: one after the other, in the order in which they pass, and never in a call's
-way for longer than its bound."""
+"""Tool calls as steps: one after the other, in the order in which they pass, and in a call's way
+only where the daemon is not done with the step before, for no longer than a bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from functools import partial
 import structlog
 
 from agentd.masking.masker import Masker
-from agentd.mcp.control import BegunStep, ReportError, StepPort
+from agentd.mcp.control import BegunStep, ReportError, SentBegin, StepPort
 from agentd.mcp.event_values import event_text, event_value
 from agentd.mcp.messages import ToolRequest, ToolReturn
 
@@ -24,6 +24,8 @@ MAX_REPORTS = 4_000
 """Reports that wait for the daemon; while there are more, calls are no steps."""
 MAX_TOOL = 200
 """Characters of a tool's name that are kept."""
+BEGIN_WAIT_S = 2.0
+"""How long a call waits for its step where it has to, in seconds."""
 DRAIN_S = 5.0
 """How long the last reports may take as the gateway ends, in seconds."""
 log = structlog.get_logger(__name__)
@@ -46,7 +48,7 @@ class _Beginning:
 
     calls: Sequence[RunningCall]
     begun: asyncio.Event = field(default_factory=asyncio.Event)
-    sent: asyncio.Future[bytes] | None = None
+    sent: SentBegin | None = None
     is_late: bool = False
 
 
@@ -60,14 +62,16 @@ class CallBrackets:
     """Begins a step before a tool call passes and ends it after its answer has.
 
     Calls that overlap share one step: it begins with the first and ends when none of them runs any
-    longer, for what is seen meanwhile may be the doing of each. A call waits at most
-    ``begin_wait_s`` for its step; then it passes, and if its step has not been asked for by then it
-    has none: nothing of it is reported, so that no other step is paid for it. What is reported is
-    that something was not: a step of which a rule depends on it is not known then, and not worth 0.
+    longer, for what is seen meanwhile may be the doing of each. A call waits for nothing once the
+    daemon has sealed the step before: the daemon takes the line that asks for the call's step
+    before anything that happens later. Else it waits for its step, at most ``begin_wait_s``; then
+    it passes, and if its step has not been asked for by then it has none: nothing of it is
+    reported, so that no other step is paid for it. What is reported is that something was not: a
+    step of which a rule depends on it is not known then, and not worth 0.
     ``scope`` tells calls of the same id apart: a session, or a connection.
     """
 
-    def __init__(self, port: StepPort, masker: Masker, begin_wait_s: float) -> None:
+    def __init__(self, port: StepPort, masker: Masker, begin_wait_s: float = BEGIN_WAIT_S) -> None:
         self._port, self._masker = port, masker
         self._begin_wait_s = begin_wait_s
         self._running: dict[tuple[Hashable, str], RunningCall] = {}
@@ -80,7 +84,8 @@ class CallBrackets:
         self._missed: dict[str, str] = {}
         """Kinds of events that were not reported and of which the daemon does not know yet, with
         the reason."""
-        self._is_reporting = False
+        self._is_reporting = self._is_ending = False
+        """Whether a report is under way, and whether it is a step's end that was sent already."""
         self._reports: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self._worker: asyncio.Task[None] | None = None
 
@@ -94,6 +99,8 @@ class CallBrackets:
         if len(new) == 1 and self._is_idle() and self._step is None and not self._missed:
             beginning.sent = self._port.send_begin(*_begin_body(new[0]))
         self._report(partial(self._begin, beginning))
+        if beginning.sent is not None and beginning.sent.is_first:
+            return
         if not await self._wait_begun(beginning):
             beginning.is_late = True
             log.warning(
@@ -105,7 +112,7 @@ class CallBrackets:
     async def _wait_begun(self, beginning: _Beginning) -> bool:
         """Return whether a step has begun, or cannot, within the bound."""
         if beginning.sent is not None:
-            done, _ = await asyncio.wait({beginning.sent}, timeout=self._begin_wait_s)
+            done, _ = await asyncio.wait({beginning.sent.answer}, timeout=self._begin_wait_s)
             return bool(done)
         try:
             async with asyncio.timeout(self._begin_wait_s):
@@ -115,8 +122,9 @@ class CallBrackets:
         return True
 
     def _is_idle(self) -> bool:
-        """Return whether nothing waits to be reported, or is being."""
-        return self._reports.empty() and not self._is_reporting
+        """Return whether nothing waits to be reported; the end of the last step may be under
+        way."""
+        return self._reports.empty() and (self._is_ending or not self._is_reporting)
 
     def is_running(self) -> bool:
         """Return whether any call has not come back."""
@@ -234,7 +242,7 @@ class CallBrackets:
             except ReportError as error:
                 log.warning("The daemon was not told of a tool call.", why=str(error))
             finally:
-                self._is_reporting = False
+                self._is_reporting = self._is_ending = False
                 self._reports.task_done()
 
     async def _begin(self, beginning: _Beginning) -> None:
@@ -254,7 +262,9 @@ class CallBrackets:
                 if self._step is not None:
                     await self._port.report_call(self._step, body)
                 else:
-                    self._step = await self._port.begin(action, body, beginning.sent)
+                    self._step = await self._port.begin(
+                        action, body, beginning.sent and beginning.sent.answer
+                    )
                 self._in_step.add(running)
                 running.has_step = True
         except ReportError as error:
@@ -279,6 +289,7 @@ class CallBrackets:
         if not running.has_step or self._step is None:
             return
         step, is_last = self._step, self._leave(running)
+        self._is_ending = is_last and self._port.is_connected()
         try:
             await self._port.report_return(step, body, is_last=is_last)
         except ReportError as error:

@@ -1,7 +1,8 @@
 """Steps at the control port of the daemon beside the gateway: one connection, a line of JSON for
 each report (`agentd/session/step_stream.py`).
 
-A tool call waits for it, and a request of HTTP would take the two processes longer.
+A tool call may have to wait for an answer, and a request of HTTP would take the two processes
+longer.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ REQUEST_S = 30.0
 """How long the daemon may take to answer one line, in seconds."""
 MAX_ANSWER = 64 << 10
 """Bytes of an answer that are read."""
+MAX_PASSING = 64 << 10
+"""Bytes of a line that certainly has room in a connection on which nothing is under way."""
+_CLEAR = b'{"clear":'
 _UPGRADE = (
     "GET /v1/steps HTTP/1.1\r\nhost: agentd\r\nauthorization: Bearer {}\r\n"
-    "connection: upgrade\r\nupgrade: agentd-steps/1\r\n\r\n"
+    "connection: upgrade\r\nupgrade: agentd-steps/2\r\n\r\n"
 )
 
 
@@ -37,14 +41,19 @@ class BegunStep(NamedTuple):
     number: int
 
 
+class SentBegin(NamedTuple):
+    """A step was asked for; ``answer`` to come is for `StepPort.begin`. ``is_first``: the log has
+    its beginning before everything that happens from now on."""
+
+    answer: asyncio.Future[bytes]
+    is_first: bool
+
+
 class StepPort(Protocol):
     """Where steps begin and end, and what happens there is reported. Each raises `ReportError`."""
 
-    def send_begin(
-        self, action: object, call: Mapping[str, object]
-    ) -> asyncio.Future[bytes] | None:
-        """Ask at once for the next step to begin; None where that needs a connection first. The
-        answer is for `begin`."""
+    def send_begin(self, action: object, call: Mapping[str, object]) -> SentBegin | None:
+        """Ask at once for the next step to begin; None where that needs a connection first."""
         ...
 
     async def begin(
@@ -54,6 +63,10 @@ class StepPort(Protocol):
         sent: asyncio.Future[bytes] | None = None,
     ) -> BegunStep:
         """Begin the next step with a tool call; ``sent``: it was asked for already."""
+        ...
+
+    def is_connected(self) -> bool:
+        """Return whether a report is sent as soon as it is made."""
         ...
 
     def is_current(self, step: BegunStep) -> bool:
@@ -87,10 +100,16 @@ class _Lines(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._answers: deque[asyncio.Future[bytes]] = deque()
         self._kept = b""
+        self.is_clear = False
+        """Whether the step before is over in every respect, so that a call may pass as soon as its
+        step is asked for."""
+        self._bell: _Lines | None = None
+        """Where the daemon is woken to read this connection; None where it listens itself."""
 
     @property
     def is_open(self) -> bool:
-        return self._transport is not None and not self._transport.is_closing()
+        is_standing = self._transport is not None and not self._transport.is_closing()
+        return is_standing and self.accepted.done() and (self._bell is None or self._bell.is_open)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -122,10 +141,22 @@ class _Lines(asyncio.Protocol):
             self.accepted.set_result(None)
         *lines, self._kept = self._kept.split(b"\n")
         for line in lines:
-            if self._answers and not (waiting := self._answers.popleft()).done():
+            if line.startswith(_CLEAR):
+                self.is_clear = line == _CLEAR + b"true}"
+            elif self._answers and not (waiting := self._answers.popleft()).done():
                 waiting.set_result(line)
         if len(self._kept) > MAX_ANSWER:
             self.close()
+
+    async def open(self, token: str) -> None:
+        """Make a stream of steps of the connection. Raises `ConnectionError`."""
+        self.write(_UPGRADE.format(token).encode())
+        await self.accepted
+
+    def hang(self, bell: _Lines) -> None:
+        """Ring at ``bell`` for each line from now on: the daemon listens here no more."""
+        self._bell = bell
+        self._ring()
 
     def write(self, data: bytes) -> None:
         if self._transport is None:
@@ -134,14 +165,38 @@ class _Lines(asyncio.Protocol):
 
     def ask(self, line: bytes) -> asyncio.Future[bytes]:
         """Send a line and return its answer to come. Raises `ConnectionError`."""
+        answer = self._send(line)
+        self._ring()
+        return answer
+
+    def _send(self, line: bytes) -> asyncio.Future[bytes]:
         self.write(line + b"\n")
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._answers.append(answer)
         return answer
 
+    def _ring(self) -> None:
+        if self._bell is not None and self._bell.is_open:
+            self._bell.write(b"\n")
+
+    def ask_begin(self, begin: Mapping[str, object]) -> SentBegin:
+        """Ask for a step. Raises `ConnectionError`."""
+        line = orjson.dumps({"begin": begin})
+        passes = self.is_clear and self._bell is not None and len(line) <= MAX_PASSING
+        self.is_clear = False
+        if not passes:
+            return SentBegin(self.ask(line), is_first=False)
+        answer = self._send(line[:-1] + b',"passes":true}')
+        # The call passes first: the daemon may want the core on which it would.
+        asyncio.get_running_loop().call_soon(self._ring)
+        assert self._transport is not None
+        return SentBegin(answer, is_first=not self._transport.get_write_buffer_size())
+
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
+        if self._bell is not None:
+            self._bell.close()
 
 
 class DaemonPort:
@@ -166,14 +221,10 @@ class DaemonPort:
             return f"no daemon listens, as far as {self._state} says: {error}"
         return None
 
-    def send_begin(
-        self, action: object, call: Mapping[str, object]
-    ) -> asyncio.Future[bytes] | None:
+    def send_begin(self, action: object, call: Mapping[str, object]) -> SentBegin | None:
         try:
             lines = self._connected()
-            if lines is None:
-                return None
-            return lines.ask(orjson.dumps({"begin": {"action": action, "call": call}}))
+            return None if lines is None else lines.ask_begin({"action": action, "call": call})
         except (OSError, ValueError, KeyError):
             return None
 
@@ -185,6 +236,12 @@ class DaemonPort:
     ) -> BegunStep:
         begun = await self._ask({"begin": {"action": action, "call": call}}, None, sent)
         return BegunStep(str(self._where["episode"]), int(begun["step"]))
+
+    def is_connected(self) -> bool:
+        try:
+            return self._connected() is not None
+        except (OSError, ValueError, KeyError):
+            return False
 
     def is_current(self, step: BegunStep) -> bool:
         try:
@@ -273,13 +330,22 @@ class DaemonPort:
         await self.close()
         where = self._found
         loop = asyncio.get_running_loop()
-        if "socket" in where:
-            _, lines = await loop.create_unix_connection(_Lines, where["socket"])
+        if (path := where.get("steps", where.get("socket"))) is not None:
+            _, lines = await loop.create_unix_connection(_Lines, path)
+            self._lines = lines
+            await lines.open(self._token)
+            _, bell = await loop.create_unix_connection(_Lines, path)
+            try:
+                await bell.open(self._token)
+                await lines.ask(b'{"listen":false}')
+            except BaseException:
+                bell.close()
+                raise
+            lines.hang(bell)
         else:
             _, lines = await loop.create_connection(_Lines, "127.0.0.1", int(where["port"]))
-        self._lines = lines
-        lines.write(_UPGRADE.format(self._token).encode())
-        await lines.accepted
+            self._lines = lines
+            await lines.open(self._token)
         self._where = where
         return lines
 

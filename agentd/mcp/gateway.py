@@ -18,7 +18,7 @@ async def run_gateway(settings: McpSettings) -> int:
     """Run until the server's command ends, or before an address until TERM or INT, and return the
     exit status. Raises `UsageError`."""
     port = DaemonPort(settings.state)
-    brackets = CallBrackets(port, Masker(settings.mask), settings.begin_wait)
+    brackets = CallBrackets(port, Masker(settings.mask))
     why = port.find_obstacle()
     if why is not None:
         log.warning("Tool calls are no steps yet.", why=why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, MutableMapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from itertools import count
 from typing import Any
@@ -67,20 +67,21 @@ class HttpGateway:
             return
         body, rest = await _read(receive)
         exchange = _Exchange(scope, headers, body, rest, send)
-        work = asyncio.create_task(self._pass(exchange))
-        leaving = asyncio.create_task(_wait_disconnected(receive)) if rest is None else None
+        if rest is not None:
+            await self._pass(exchange)
+            return
+        work = asyncio.current_task()
+        assert work is not None
+        leaving = asyncio.create_task(_wait_disconnected(receive))
+        leaving.add_done_callback(partial(_stop_passing, work))
         try:
-            await asyncio.wait(
-                {work, leaving} if leaving else {work}, return_when=asyncio.FIRST_COMPLETED
-            )
-            if not work.done():
-                work.cancel()  # the client went away: the server is to see it
-            with suppress(asyncio.CancelledError):
-                await work
+            await self._pass(exchange)
+        except asyncio.CancelledError:
+            if leaving.cancelled() or not leaving.done():
+                raise
+            work.uncancel()  # the client went away, and the server has seen it
         finally:
-            work.cancel()
-            if leaving is not None:
-                leaving.cancel()
+            leaving.cancel()
 
     async def _pass(self, exchange: _Exchange) -> None:
         session: Hashable = exchange.session or f"post {next(self._posts)}"
@@ -239,6 +240,12 @@ async def _read_on(receive: Receive) -> AsyncIterator[bytes]:
             return
 
 
+def _stop_passing(work: asyncio.Task[Any], leaving: asyncio.Task[None]) -> None:
+    """Call off what is under way for a client that went away: the server is to see it."""
+    if not leaving.cancelled():
+        work.cancel()
+
+
 async def _wait_disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -285,6 +292,7 @@ async def run_http(url: str, listen: tuple[str, int], brackets: CallBrackets) ->
             lifespan="off",
             log_config=None,
             access_log=False,
+            proxy_headers=False,
             server_header=False,
             date_header=False,  # the server's own pass
             timeout_graceful_shutdown=SHUTDOWN_S,

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import orjson
+import structlog
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -36,6 +37,7 @@ from agentd.session.step_stream import (
     RETURN_FIELDS,
     RETURN_NEEDED,
     StepStream,
+    StepStreams,
     checked_begin,
     full_problem,
     step_problem,
@@ -48,6 +50,8 @@ STEP_DIGITS = 10
 """How many digits a step's number in a path may have."""
 SOCKET_PATH = 107
 """How many bytes the kernel takes of a Unix socket's path."""
+
+log = structlog.get_logger(__name__)
 
 
 class DaemonReadiness(Protocol):
@@ -221,8 +225,9 @@ class ControlPort:
     """Listens at ``where``: a port's number (0: any free one) or a Unix socket's path.
 
     ``body_s``: how long a request's body may take to come, in seconds; ``conductor``: whose steps a
-    connection may become a stream of, None for no such connections. Raises `UsageError` where
-    ``where`` is taken.
+    connection may become a stream of, None for no such connections; ``beside``: the path of a Unix
+    socket to listen on, too, where ``where`` is a port. Raises `UsageError` where ``where`` is
+    taken.
     """
 
     def __init__(
@@ -232,13 +237,16 @@ class ControlPort:
         where: int | Path,
         body_s: float = BODY_S,
         conductor: Conductor | None = None,
+        beside: Path | None = None,
     ) -> None:
-        self._streams: set[StepStream] = set()
+        self._streams = None if conductor is None else StepStreams(conductor)
         self._socket = _listener(where) if isinstance(where, int) else _unix_listener(where)
         self.where: int | Path = where if isinstance(where, Path) else self._socket.getsockname()[1]
+        self._beside = None if isinstance(where, Path) or beside is None else _listen_beside(beside)
+        self.beside = beside if self._beside is not None else None
         config = uvicorn.Config(
             app,
-            http=protocol_for(token, body_s, self._stream_of(conductor)),
+            http=protocol_for(token, body_s, self._make_stream if conductor else None),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -249,10 +257,9 @@ class ControlPort:
         self._server = _ControlServer(config)
         self._task: asyncio.Task[None] | None = None
 
-    def _stream_of(self, conductor: Conductor | None) -> Callable[[], StepStream] | None:
-        if conductor is None:
-            return None
-        return lambda: StepStream(conductor, self._streams)
+    def _make_stream(self) -> StepStream:
+        assert self._streams is not None
+        return StepStream(self._streams)
 
     @property
     def address(self) -> str:
@@ -263,18 +270,22 @@ class ControlPort:
 
     def start(self) -> None:
         """Serve from now on; requests that came before wait in the listening socket."""
-        self._task = asyncio.create_task(self._server.serve([self._socket]), name="control port")
+        sockets = [self._socket] if self._beside is None else [self._socket, self._beside]
+        self._task = asyncio.create_task(self._server.serve(sockets), name="control port")
 
     async def stop(self) -> None:
         """Let running requests finish (at most a second) and close the port."""
         self._server.should_exit = True
-        for stream in list(self._streams):
-            stream.close()
+        if self._streams is not None:
+            self._streams.close()
         if self._task is not None:
             await self._task
         self._socket.close()
         if isinstance(self.where, Path):
             self.where.unlink(missing_ok=True)
+        if self._beside is not None and self.beside is not None:
+            self._beside.close()
+            self.beside.unlink(missing_ok=True)
 
 
 def _listener(port: int) -> socket.socket:
@@ -292,6 +303,15 @@ def _listener(port: int) -> socket.socket:
         ) from None
     listener.listen(QUEUE)
     return listener
+
+
+def _listen_beside(path: Path) -> socket.socket | None:
+    """Return a socket at ``path`` that is convenient and no more: None where there can be none."""
+    try:
+        return _unix_listener(path)
+    except UsageError as error:
+        log.warning("Tool calls behind agentd mcp wait for their steps.", why=str(error))
+        return None
 
 
 def _unix_listener(path: Path) -> socket.socket:
@@ -349,13 +369,16 @@ def control_token(state: Path) -> str:
     return token
 
 
-def announce(state: Path, where: int | Path, episode: str) -> None:
-    """Write agentd.json, whole or not at all: {port or socket, pid, episode}."""
+def announce(state: Path, where: int | Path, episode: str, beside: Path | None = None) -> None:
+    """Write agentd.json, whole or not at all: {port or socket, pid, episode}, and of a socket
+    ``beside`` the port its path as ``steps``."""
     announced: dict[str, object] = {}
     if isinstance(where, int):
         announced["port"] = where
     else:
         announced["socket"] = str(where.absolute())
+    if beside is not None:
+        announced["steps"] = str(beside.absolute())
     announced |= {"pid": os.getpid(), "episode": episode}
     fresh = state / "agentd.json.new"
     fresh.write_bytes(orjson.dumps(announced))

@@ -26,6 +26,8 @@ READY = "ready"
 """The file in the state folder that is there while every source sees; it holds the daemon's pid."""
 PID = "agentd.pid"
 """The file in the state folder with the daemon's pid, from its first answer to its end."""
+STEPS = "steps.socket"
+"""The Unix socket in the state folder for `agentd mcp`, where the control port is none itself."""
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +65,9 @@ class Session:
         self._readiness: asyncio.Task[None] | None = None
         app = make_app(self.conductor, control, Health(self.health, self.supervisor))
         where = settings.port if settings.socket is None else settings.socket
-        self._port = ControlPort(app, control, where, settings.body_wait, self.conductor)
+        self._port = ControlPort(
+            app, control, where, settings.body_wait, self.conductor, (state / STEPS).absolute()
+        )
 
     def resume(self) -> None:
         """Open the journal's episode, or take up where the process before ended: its steps, its
@@ -115,7 +119,7 @@ class Session:
         self.recorder.flush()
         with room_in(self._state):
             (self._state / PID).write_text(f"{os.getpid()}\n")
-            announce(self._state, self._port.where, self.journal.episode)
+            announce(self._state, self._port.where, self.journal.episode, self._port.beside)
         self._readiness = asyncio.create_task(self._keep_ready_file(), name="ready")
         log.info("Listening for the harness.", address=self._port.address, state=str(self._state))
 

@@ -43,6 +43,8 @@ class Sources(Protocol):
 
     def after_seal(self, step: int) -> None: ...
 
+    def lose_step_work(self) -> None: ...
+
 
 class Conductor:
     """Begins, ends, seals and closes; ``closed`` is set with ``episode.closed``.
@@ -100,6 +102,29 @@ class Conductor:
                 self._append_once("agent.tool_called", call, None)
             return self._wait_durable(seq)
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing is left to do before a step that follows one may begin."""
+        return self.steps.current is not None and self.steps.sealed and not self.steps.closed
+
+    def begin_at_once(self, action: object, call: dict[str, Any]) -> Said:
+        """Begin the next step with a tool call that runs already, so that nothing can be waited for
+        any more. Raises as `begin`.
+
+        Meant for where the step before is sealed. What the sources had left to do for one that is
+        not is lost, and on record as that: nobody can tell any more which step it would be of.
+        """
+        self.steps.must_be_open()
+        line_of(0, "steps", "agent.tool_called", 0, call)  # else there is no step either
+        self._sealer.stop()
+        if self.steps.current is not None and not self.steps.sealed:
+            self._sources.lose_step_work()
+            if self.steps.ended:
+                self._append("step.sealed", {"step": self.steps.current, "reason": "next"}, None)
+        seq = self._append("step.began", {"step": self.steps.next, "action": action}, None)
+        self._append_once("agent.tool_called", call, None)
+        return self._wait_durable(seq)
+
     async def advance(
         self, step: int | None = None, action: object = None, command: int | None = None
     ) -> Said:
@@ -121,6 +146,8 @@ class Conductor:
         await self._finish("next")
         if self.steps.current is None:
             await self._sources.before_first_step()
+        if not self.steps.begins(step):
+            return self.steps.seq_of("step.began") or 0  # by `begin_at_once` meanwhile
         data: dict[str, object] = {"step": self.steps.next}
         if action is not None:
             data["action"] = action

@@ -1,20 +1,35 @@
-"""Steps over one connection, a line of JSON each: what `agentd mcp` reports, for which a tool call
-waits.
+"""Steps over one connection, a line of JSON each: what `agentd mcp` reports of tool calls.
 
 A connection to the control port becomes one by an upgrade (`UPGRADE`), after the token was shown.
 Lines are taken in their order, one at a time, and each has an answer: step and number of the event,
 as the same request to the port has, or the problem document.
 
     {"begin": {"action": …, "call": {…}}}        as POST /v1/steps
+    {"begin": {…}, "passes": true}               the call runs already: nothing is waited for
     {"call": {…}}                                as POST /v1/tools:call
     {"return": {…}, "end": 3}                    as POST /v1/tools:return, then /v1/steps/3:end
     {"missed": ["agent.tool_called"], "reason": "…"}   calls or returns of which nothing is known
+    {"listen": false}                            of a Unix socket: see below; answered by the same
+
+Between the answers stands ``{"clear": true}`` once the last step is sealed, and
+``{"clear": false}`` once another connection began one. While it is clear, a call may pass as soon
+as its line is written, if the connection is a Unix socket: whatever the call causes reaches the
+daemon later than the line, and before any event of a source is numbered the daemon takes the lines
+that are there (`StepStreams.take_lines`). So the log has the step's beginning first, though nobody
+waited for it.
+
+The daemon does not wake up for a connection that asked it not to listen: it takes its lines before
+events, and when another connection rings by an empty line. So a call passes before the daemon has
+work, which may want the same core.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -30,7 +45,7 @@ from agentd.core.wire_limits import UnfitError
 from agentd.session.step_controller import Conductor, NotKeptError, Said
 from agentd.session.step_state import StepError
 
-UPGRADE = b"agentd-steps/1"
+UPGRADE = b"agentd-steps/2"
 ACCEPTED = (
     b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: " + UPGRADE + b"\r\n\r\n"
 )
@@ -52,6 +67,7 @@ BEGIN_FIELDS: dict[str, tuple[type, ...]] = {
     "action": (object,),
     "call": (dict, type(None)),
 }
+_PASSING_FIELDS: dict[str, tuple[type, ...]] = {"action": (object,), "call": (dict,)}
 _LINE_FIELDS: dict[str, tuple[type, ...]] = {
     "begin": (dict,),
     "call": (dict,),
@@ -59,11 +75,18 @@ _LINE_FIELDS: dict[str, tuple[type, ...]] = {
     "end": (int,),
     "missed": (list,),
     "reason": (str,),
+    "passes": (bool,),
+    "listen": (bool,),
 }
 MISSED = ("agent.tool_called", "agent.tool_returned")
 """What of tool calls can be missed."""
+REFUSALS = (ControlProblemError, StepError, NotKeptError, UnfitError)
+"""What a line is refused by."""
+_PROBLEM = "problem"
 _MAX_WAITING = 64
 """Lines that wait; while there are more, nothing is read."""
+_READ = 256 << 10
+"""Bytes that are read at a time where lines are taken before their turn."""
 
 
 def step_problem(error: StepError) -> ControlProblemError:
@@ -86,37 +109,92 @@ def checked_begin(body: dict[str, Any]) -> dict[str, Any]:
     return {"step": body.get("step"), "action": body.get("action"), "call": call}
 
 
-class StepStream(asyncio.Protocol):
-    """A connection whose lines are steps; ``streams`` has it while it is open."""
+class StepStreams:
+    """The connections of one daemon whose lines are steps."""
 
-    def __init__(self, conductor: Conductor, streams: set[StepStream]) -> None:
-        self._conductor, self._streams = conductor, streams
+    def __init__(self, conductor: Conductor) -> None:
+        self.conductor = conductor
+        self.open: set[StepStream] = set()
+        conductor.recorder.look_before(self.take_lines)
+        conductor.recorder.listen(self._on_event)
+
+    def take_lines(self) -> None:
+        """Take what gateways on this machine have written by now, before what happened since."""
+        for stream in tuple(self.open):
+            stream.take_lines()
+
+    def close(self) -> None:
+        """Close the connections; what they sent and is taken stays so."""
+        for stream in tuple(self.open):
+            stream.close()
+
+    def _on_event(self, source: str, kind: str) -> None:
+        if kind in ("step.sealed", "step.began"):
+            for stream in self.open:
+                stream.tell_clear(is_clear=kind == "step.sealed")
+
+
+class StepStream(asyncio.Protocol):
+    """A connection whose lines are steps, one of ``streams`` while it is open."""
+
+    def __init__(self, streams: StepStreams) -> None:
+        self._conductor, self._streams = streams.conductor, streams
+        self._descriptor: int | None = None
+        """Of a Unix socket, whose bytes are there once their sender has written them."""
         self._transport: asyncio.Transport | None = None
         self._kept = bytearray()
-        self._lines: deque[bytes] = deque()
+        self._lines: deque[dict[str, Any]] = deque()
+        """Lines that wait: what they say, or the refusal of one that cannot be read."""
         self._work: asyncio.Task[None] | None = None
+        self._is_receiving = self._is_answering = False
+        self._is_bell = self._is_unheard = False
+        """Whether it rings for another, and whether it is read only then and before events."""
         self._is_paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._streams.add(self)
+        found = transport.get_extra_info("socket")
+        if found is not None and found.family == socket.AF_UNIX:
+            self._descriptor = found.fileno()
+        self._streams.open.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._streams.discard(self)
-        self._transport = None
+        self._streams.open.discard(self)
+        self._transport = self._descriptor = None
+        self._streams.take_lines()  # who rang has gone, and what is not heard may have gone with it
 
     def close(self) -> None:
         """Close the connection; what it sent and is taken stays so."""
         if self._transport is not None:
             self._transport.close()
 
+    def take_lines(self) -> None:
+        """Take what is there to be read, of a Unix socket."""
+        if self._is_receiving:
+            return
+        with suppress(BlockingIOError, ConnectionError):
+            while self._descriptor is not None and len(self._lines) <= _MAX_WAITING:
+                data = os.read(self._descriptor, _READ)
+                if not data:
+                    self.close()
+                    return
+                self.data_received(data)
+
+    def tell_clear(self, *, is_clear: bool) -> None:
+        """Tell whether a call may pass at once; not within an answer, which says as much."""
+        if not (self._is_answering or self._is_bell):
+            self._write({"clear": is_clear})
+
     def data_received(self, data: bytes) -> None:
         *lines, rest = data.split(b"\n")
         if lines:
             lines[0] = bytes(self._kept) + lines[0]
             self._kept.clear()
-            self._lines.extend(lines)
+            self._is_receiving = True
+            for raw in lines:
+                self._receive(raw)
+            self._is_receiving = False
         self._kept += rest
         if len(self._kept) > BODY_BYTES:
             detail = f"a line is longer than {BODY_BYTES} bytes"
@@ -128,13 +206,52 @@ class StepStream(asyncio.Protocol):
         if len(self._lines) > _MAX_WAITING and not self._is_paused and self._transport:
             self._transport.pause_reading()
             self._is_paused = True
-        if self._lines and (self._work is None or self._work.done()):
+        if self._lines and not self._is_working():
             self._work = asyncio.create_task(self._answer_lines(), name="steps")
+
+    def _receive(self, raw: bytes) -> None:
+        """Do what a line says where that cannot wait, and keep others until it is their turn."""
+        if not raw:
+            self._is_bell = True
+            self._streams.take_lines()
+            return
+        line = _parse(raw)
+        if self._lines or self._is_working():
+            self._lines.append(line)
+        elif self._can_begin(line):
+            self._is_answering = True
+            answer = self._answer_passing(line)
+            self._is_answering = False
+            self._write(answer)
+        elif line.get("listen") is False and self._descriptor is not None:
+            self._is_unheard = self._is_paused = True
+            if self._transport is not None:
+                self._transport.pause_reading()
+            self._write({"listen": False})
+        else:
+            self._lines.append(line)
+
+    def _can_begin(self, line: dict[str, Any]) -> bool:
+        """Return whether the line begins a step for which nothing can, or need, be waited for."""
+        begin = line.get("begin")
+        if line.get("passes") is True:
+            return True
+        is_plain = isinstance(begin, dict) and begin.keys() == _PASSING_FIELDS.keys()
+        return is_plain and isinstance(begin["call"], dict) and self._conductor.is_clear
+
+    def _is_working(self) -> bool:
+        return self._work is not None and not self._work.done()
 
     async def _answer_lines(self) -> None:
         while self._lines:
-            self._write(await self._answer(self._lines.popleft()))
-        if self._is_paused and self._transport is not None:
+            line = self._lines.popleft()
+            self._is_answering = True
+            answer = await self._answer(line)
+            self._is_answering = False
+            self._write(answer)
+            if self._is_unheard and len(self._lines) == _MAX_WAITING:
+                self.take_lines()
+        if self._is_paused and not self._is_unheard and self._transport is not None:
             self._transport.resume_reading()
             self._is_paused = False
 
@@ -142,22 +259,31 @@ class StepStream(asyncio.Protocol):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(orjson.dumps(answer) + b"\n")
 
-    async def _answer(self, raw: bytes) -> dict[str, Any]:
+    async def _answer(self, line: dict[str, Any]) -> dict[str, Any]:
         try:
-            return (await self._take(_parse(raw)))._asdict()
-        except ControlProblemError as error:
-            return error.members
-        except StepError as error:
-            return step_problem(error).members
-        except NotKeptError as error:
-            return full_problem(error).members
-        except UnfitError as error:
-            return field_problem("line", error.what, error.wanted).members
+            return (await self._take(line))._asdict()
+        except REFUSALS as error:
+            return _refusal(error)
+
+    def _answer_passing(self, line: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return self._begin_passing(line)._asdict()
+        except REFUSALS as error:
+            return _refusal(error)
+
+    def _begin_passing(self, line: dict[str, Any]) -> Said:
+        check_fields(line.get("begin", {}), _PASSING_FIELDS, ("call",))
+        begin = checked_begin(line["begin"])
+        return self._conductor.begin_at_once(begin["action"], begin["call"])
 
     async def _take(self, line: dict[str, Any]) -> Said:
         """Do what a line says, in the order of its members. Raises as the conductor, and
         `ControlProblemError`."""
         conductor = self._conductor
+        if isinstance(problem := line.get(_PROBLEM), ControlProblemError):
+            raise problem
+        if line.get("passes") is True:
+            return self._begin_passing(line)
         if "begin" in line:
             check_fields(line["begin"], BEGIN_FIELDS)
             return await conductor.begin(**checked_begin(line["begin"]))
@@ -179,8 +305,23 @@ class StepStream(asyncio.Protocol):
         raise field_problem("line", None, f"one of {', '.join(_LINE_FIELDS)}")
 
 
+def _refusal(error: Exception) -> dict[str, Any]:
+    """Return the problem document of an error of `REFUSALS`."""
+    if isinstance(error, StepError):
+        return step_problem(error).members
+    if isinstance(error, NotKeptError):
+        return full_problem(error).members
+    if isinstance(error, UnfitError):
+        return field_problem("line", error.what, error.wanted).members
+    assert isinstance(error, ControlProblemError)
+    return error.members
+
+
 def _parse(raw: bytes) -> dict[str, object]:
-    """Return a line's object. Raises `ControlProblemError`."""
-    line = parse_object(raw, "line")
-    check_fields(line, _LINE_FIELDS)
+    """Return a line's object; of one that is malformed the refusal, under `_PROBLEM`."""
+    try:
+        line = parse_object(raw, "line")
+        check_fields(line, _LINE_FIELDS)
+    except ControlProblemError as error:
+        return {_PROBLEM: error}
     return line

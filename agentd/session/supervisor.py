@@ -423,6 +423,11 @@ class Supervisor:
             if why is not None:
                 self._record_lost_work(name, why)
 
+    def lose_step_work(self) -> None:
+        """Record that what is left to do at the end of the current step is not done."""
+        for name, _ in self._step_sources():
+            self._record_lost_work(name, "was not done: the next step's call ran already")
+
     def _step_sources(self) -> list[tuple[str, StepSource]]:
         """Return the sources that work at the ends of steps, but those with a gap."""
         return [

@@ -13,7 +13,7 @@ import pytest
 
 from agentd.core.problems import BODY_BYTES
 from agentd.session.control_port import ControlPort, Health, make_app
-from agentd.session.step_stream import StepStream
+from agentd.session.step_stream import StepStream, StepStreams
 from tests.agentd.support.sight import Sight
 from tests.agentd.test_steps import Stage
 from tests.support.hostile_values import IN_JSON
@@ -22,18 +22,30 @@ CALL = {"call": "c1", "tool": "go", "arguments": {}}
 BACK = {"call": "c1", "ok": True, "result": {"text": "ok"}}
 
 
+UPGRADE_HEAD = (
+    "GET /v1/steps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n"
+    "connection: upgrade\r\nupgrade: agentd-steps/2\r\n\r\n"
+)
+
+
+def in_lines(*lines: object) -> bytes:
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
 class Ends:
     """A stream without a socket: what is written, by line."""
 
     def __init__(self, stage: Stage) -> None:
-        self.stream = StepStream(stage.conductor, set())
+        self.stream = StepStream(StepStreams(stage.conductor))
         self.written: asyncio.Queue[Any] = asyncio.Queue()
         self.stream._write = self.written.put_nowait  # type: ignore[assignment, method-assign]
 
     async def ask(self, raw: bytes) -> Any:
         self.stream.data_received(raw + b"\n")
         async with asyncio.timeout(10):
-            return await self.written.get()
+            while "clear" in (answer := await self.written.get()):
+                pass
+        return answer
 
     async def say(self, **line: object) -> Any:
         return await self.ask(json.dumps(line).encode())
@@ -112,8 +124,7 @@ async def upgraded(port: ControlPort, token: str, more: bytes = b"") -> tuple[by
     """The answer's first line, and the connection."""
     assert isinstance(port.where, int)
     reader, writer = await asyncio.open_connection("127.0.0.1", port.where)
-    head = f"GET /v1/steps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n"
-    writer.write(head.encode() + b"connection: upgrade\r\nupgrade: agentd-steps/1\r\n\r\n" + more)
+    writer.write(UPGRADE_HEAD.format(token).encode() + more)
     head_lines = await reader.readuntil(b"\r\n\r\n")
     return head_lines.split(b"\r\n")[0], reader, writer
 
@@ -128,6 +139,7 @@ async def test_who_shows_the_token_gets_a_stream_and_nobody_else(port: ControlPo
         refused, _, other = await upgraded(port, "another")
         assert b" 101 " not in refused
         writer.write(b"x" * (BODY_BYTES + 1))
+        assert json.loads(await reader.readline()) == {"clear": True}
         assert json.loads(await reader.readline())["status"] == 413
         assert await reader.read() == b"", "the connection is closed"
         for one in (writer, other):
@@ -140,3 +152,70 @@ async def test_a_port_that_stops_closes_its_streams(port: ControlPort) -> None:
         await port.stop()
         assert await reader.read() == b""
         writer.close()
+
+
+NEXT = {"begin": {"action": "b", "call": {**CALL, "call": "c2"}}}
+
+
+@pytest.mark.parametrize("is_heard", [True, False], ids=["heard", "unheard"])
+@pytest.mark.parametrize("line", [{**NEXT, "passes": True}, NEXT], ids=["passes", "waits"])
+async def test_a_line_that_is_there_comes_before_what_happens_next(
+    tmp_path: Path, line: dict[str, Any], is_heard: bool
+) -> None:
+    """Of a Unix socket, once the step before is sealed: no turn of the loop lies between."""
+    stage = Stage(tmp_path)
+    app = make_app(stage.conductor, "word", Health(dict, Sight()))
+    port = ControlPort(app, "word", tmp_path / "port", conductor=stage.conductor)
+    port.start()
+    async with asyncio.timeout(20):
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "port")
+        first = {"begin": {"action": "a", "call": CALL}}
+        head = UPGRADE_HEAD.format("word").encode()
+        writer.write(head + in_lines(first, {"return": BACK, "end": 0}))
+        while b"clear" not in (await reader.readline()):
+            pass
+        if not is_heard:
+            writer.write(in_lines({"listen": False}))
+            assert json.loads(await reader.readline()) == {"listen": False}
+        writer.write(in_lines(line))
+        stage.recorder.append("files", "file.created", {})
+        assert stage.kinds[-3:] == ["step.began", "agent.tool_called", "file.created"]
+        assert json.loads(await reader.readline())["step"] == 1
+        writer.close()
+        await port.stop()
+
+
+async def test_who_is_not_listened_to_is_heard_when_another_rings(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    app = make_app(stage.conductor, "word", Health(dict, Sight()))
+    port = ControlPort(app, "word", tmp_path / "port", conductor=stage.conductor)
+    port.start()
+    head = UPGRADE_HEAD.format("word").encode()
+    async with asyncio.timeout(20):
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "port")
+        writer.write(head + in_lines({"listen": False}))
+        while b"listen" not in (await reader.readline()):
+            pass
+        _, bell = await asyncio.open_unix_connection(tmp_path / "port")
+        writer.write(in_lines({"begin": {}}))
+        bell.write(head + b"\n")
+        assert json.loads(await reader.readline())["step"] == 0
+        writer.write(in_lines({"end": 0}))
+        bell.close()
+        assert json.loads(await reader.readline())["step"] == 0, "also when the bell has gone"
+        writer.close()
+        await port.stop()
+
+
+async def test_a_call_that_runs_before_the_step_before_is_complete_costs_that_its_rest(
+    tmp_path: Path,
+) -> None:
+    """As where another begins a step in the same moment: nobody can tell any more whose it would be."""
+    stage = Stage(tmp_path, quiet_ms=60_000, settle_ms=60_000)
+    ends = Ends(stage)
+    await ends.say(begin={"action": "a", "call": CALL})
+    await ends.say(**{"return": BACK, "end": 0})
+    assert (await ends.say(**NEXT, passes=True))["step"] == 1
+    assert stage.kinds[-4:] == [
+        *("events.dropped", "step.sealed", "step.began", "agent.tool_called"),
+    ]

@@ -99,6 +99,9 @@ class Stage:
                 "probe", "probe.answered", {"step": step, "when": "close" if closing else "step"}
             )
 
+    def lose_step_work(self) -> None:
+        self.recorder.append("journal", "events.dropped", {"source": "probe", "count": 1})
+
     def after_seal(self, step: int) -> None:
         self.told_sealed.append(step)
 

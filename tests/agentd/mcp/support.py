@@ -35,9 +35,11 @@ class Beside:
         """Listen, on a port of its own."""
         token = control_token(self.folder)
         app = make_app(self.stage.conductor, token, Health(dict, Sight()))
-        self._control = ControlPort(app, token, 0, conductor=self.stage.conductor)
+        self._control = ControlPort(
+            app, token, 0, conductor=self.stage.conductor, beside=self.folder / "steps.socket"
+        )
         self._control.start()
-        announce(self.folder, self._control.where, self.episode)
+        announce(self.folder, self._control.where, self.episode, self._control.beside)
 
     async def stop(self) -> None:
         """Listen no more, as a daemon that died: what says where it listened stays."""
