@@ -55,7 +55,8 @@ def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
     }
     assert "agentd/sources/cdp/page/observer.bundle.js" in names
     assert any(name.startswith("migrations/versions/") for name in names)
-    assert any(name.startswith("lab/examples/shop/") for name in names)
+    for example in ("shop/app.py", "office/app.py", "office/web.yaml"):
+        assert f"lab/examples/{example}" in names
 
 
 def test_the_daemon_runs_from_the_bare_wheel(wheel: Path, tmp_path: Path) -> None:

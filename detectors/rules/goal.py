@@ -18,8 +18,8 @@ class GoalArgs:
 def goal(
     children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: GoalArgs
 ) -> float:
-    """All milestones in `requires` are reached and the conditions in `of` hold; then the episode is
-    a success.
+    """All milestones in `requires` are reached and the condition in `when`, or all of several in
+    `of`, hold at the same moment; then the episode is a success.
 
     A required milestone that was already true at the start counts as reached; a goal that is, pays
     nothing.

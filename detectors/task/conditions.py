@@ -64,9 +64,8 @@ TOP_CONDITION = ConditionType(is_top=True, ref="top")
 def condition_to_json(condition: Condition) -> dict[str, Json]:
     """A condition in its canonical form, as a task has it."""
     body: dict[str, Json] = dict(condition.args)
-    if condition.rule == "goal":
-        if condition.of:
-            body["when"] = condition_to_json(condition.of[0])
+    if condition.rule == "goal" and len(condition.of) == 1:
+        body["when"] = condition_to_json(condition.of[0])
     elif condition.of:
         body["of"] = [condition_to_json(part) for part in condition.of]
     return {condition.rule: body}
@@ -78,8 +77,8 @@ def _read_rule(reader: TaskReader, name: str, body: Json, path: Path, depth: int
     parts: list[Condition] = []
     listed: list[tuple[Path, Json]] = []
     if isinstance(rule, Composite) and isinstance(body, Mapping):
-        key = "when" if name == "goal" else "of"
-        args = {argument: value for argument, value in body.items() if argument != key}
+        keys = ("when", "of") if name == "goal" else ("of",)
+        args = {argument: value for argument, value in body.items() if argument not in keys}
         listed = _listed_parts(reader, name, body, path)
         for where, part in listed:
             with reader.noting():
@@ -96,8 +95,10 @@ def _listed_parts(
     reader: TaskReader, name: str, body: Mapping[str, Json], path: Path
 ) -> list[tuple[Path, Json]]:
     """The conditions within a composite and where they stand: `of`, or of a goal its `when`."""
-    if name == "goal":
-        if "when" not in body and not body.get("requires"):
+    if name == "goal" and not ("of" in body and "when" not in body):
+        if "of" in body:
+            reader.note((*path, "of"), body["of"], "when or of, not both")
+        elif "when" not in body and not body.get("requires"):
             reader.note(path, body, "requires: [milestone ids], or when: a condition, or both")
         return [((*path, "when"), body["when"])] if "when" in body else []
     parts = body.get("of", [])
@@ -113,8 +114,9 @@ def _rule_schema(rule: Rule | Composite) -> Schema:
     if isinstance(rule, Rule):
         return {**schema, **doc}
     properties, required = schema["properties"], schema.get("required", [])
-    if rule.name == "goal":
-        return {**object_schema({**properties, "when": CONDITION.schema()}), **doc}
     parts = {"type": "array", "minItems": 1, "items": CONDITION.schema()}
+    if rule.name == "goal":
+        of_goal = {"when": CONDITION.schema(), "of": parts}
+        return {**object_schema({**properties, **of_goal}), **doc}
     in_full = object_schema({"of": parts, **properties}, ["of", *required])
     return {"anyOf": [parts, in_full], **doc}

@@ -11,9 +11,9 @@ import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from playwright.sync_api import BrowserContext, Dialog, Download, Page, sync_playwright
 
@@ -32,6 +32,22 @@ FLAGS = (
     "--password-store=basic",
     "--remote-debugging-port=0",
 )
+
+
+Script = Sequence[tuple[str, Callable[[], None]]]
+"""What an agent does, in order: words for people, and the deed."""
+
+
+class Hands(Protocol):
+    """What is run: a script on a page, and how it left the browser."""
+
+    def script(self) -> Script:
+        """What it does, in order."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """How it left the browser."""
+        ...
 
 
 class Agent:
@@ -142,7 +158,7 @@ class Agent:
         self.page.get_by_role("button", name="Log in").click()
         self.page.get_by_text("ada@example.org").wait_for()
 
-    def script(self) -> list[tuple[str, Callable[[], None]]]:
+    def script(self) -> Script:
         """What it does, in order: words for people, and the deed."""
         return [
             ("open the shop", self.open_shop),
@@ -181,10 +197,11 @@ class Agent:
         }
 
 
-def work(agent: Agent, given: argparse.Namespace) -> None:
-    """Go through the script, reporting each step where there is somebody to report to."""
+def work(script: Script, given: argparse.Namespace, answer: str) -> None:
+    """Go through the script, reporting each step where there is somebody to report to; ``answer``:
+    what it says at the end, if anything."""
     if given.control is None:
-        for _, deed in agent.script():
+        for _, deed in script:
             deed()
         return
     from milestoned_client import ControlDir, RewardClient
@@ -192,11 +209,12 @@ def work(agent: Agent, given: argparse.Namespace) -> None:
     # The token is the daemon's own: beside it, an agent's harness needs none of the service's.
     with RewardClient("http://service.invalid", "", control=ControlDir(given.control)) as client:
         episode = client.episode(given.episode)
-        for number, (says, deed) in enumerate(agent.script()):
+        for number, (says, deed) in enumerate(script):
             episode.step({"says": says}, step=number)
             deed()
+            if answer and number == len(script) - 1:
+                episode.answer(answer)
             episode.end_step(number)
-        episode.answer("I bought the desk lamp and have its invoice.")
 
 
 def launch(playwright: Any, given: argparse.Namespace) -> BrowserContext:
@@ -211,31 +229,37 @@ def launch(playwright: Any, given: argparse.Namespace) -> BrowserContext:
     return context
 
 
-def main() -> int:
-    """Work through the shop once; exit 0 when all of it went as scripted."""
-    parser = argparse.ArgumentParser(prog="agent", description=__doc__)
-    parser.add_argument("--shop", required=True, help="the shop's address")
-    parser.add_argument("--profile", type=Path, required=True, help="the browser's profile folder")
-    parser.add_argument("--downloads", type=Path, required=True, help="where downloads are saved")
-    parser.add_argument(
+def parser(name: str, about: str | None) -> argparse.ArgumentParser:
+    """The options that every scripted agent takes."""
+    options = argparse.ArgumentParser(prog=name, description=about)
+    options.add_argument("--shop", required=True, help="the site's address")
+    options.add_argument("--profile", type=Path, required=True, help="the browser's profile folder")
+    options.add_argument("--downloads", type=Path, required=True, help="where downloads are saved")
+    options.add_argument(
         "--control", type=Path, help="the daemon's state folder; none: work unobserved"
     )
-    parser.add_argument("--episode", default="", help="the episode's id")
-    parser.add_argument(
+    options.add_argument("--episode", default="", help="the episode's id")
+    options.add_argument(
         "--wait", action="store_true", help="wait for a line of input before the first step"
     )
-    parser.add_argument("--report", type=Path, help="where to write how the browser was left")
-    parser.add_argument("--chromium", default=shutil.which("chromium"), help="the browser to use")
-    parser.add_argument("--headed", action="store_true", help="show the browser")
-    given = parser.parse_args()
+    options.add_argument("--report", type=Path, help="where to write how the browser was left")
+    options.add_argument("--chromium", default=shutil.which("chromium"), help="the browser to use")
+    options.add_argument("--headed", action="store_true", help="show the browser")
+    return options
+
+
+def run(
+    given: argparse.Namespace, begin: Callable[[Page, str, Path], Hands], answer: str = ""
+) -> int:
+    """Launch the browser, work through the script of what ``begin`` makes of its page, and end."""
     given.downloads.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         context = launch(playwright, given)
         if given.wait:
             print("ready", flush=True)
             sys.stdin.readline()
-        agent = Agent(context.pages[0], given.shop.rstrip("/") + "/", given.downloads)
-        work(agent, given)
+        agent = begin(context.pages[0], given.shop.rstrip("/") + "/", given.downloads)
+        work(agent.script(), given, answer)
         if given.wait:
             # The browser stays until the episode is closed: its end would be a gap in what the
             # daemon sees.
@@ -245,6 +269,12 @@ def main() -> int:
             given.report.write_text(json.dumps(agent.state(), indent=1))
         context.close()
     return 0
+
+
+def main() -> int:
+    """Work through the shop once; exit 0 when all of it went as scripted."""
+    answer = "I bought the desk lamp and have its invoice."
+    return run(parser("agent", __doc__).parse_args(), Agent, answer)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 import webbrowser
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from cyclopts import Parameter
@@ -22,28 +21,13 @@ from api.tasks.task_files import load_task_file
 from common.command_line import option
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
-from lab.demo.check import Compared, compare
+from lab.demo.families import Family, family_task, run_family, show_side_by_side
+from lab.demo.live_run import AgentCommand, LiveRun, run_agent
 from lab.demo.needs import LackingError, find_chromium, find_client, find_display, find_playwright
-from lab.demo.parts import (
-    DemoDaemon,
-    DemoService,
-    has_printed,
-    shop_folder,
-    start_agent,
-    start_daemon,
-    start_service,
-    start_shop,
-)
-from lab.demo.processes import DemoProcess, DemoProcesses, PartFailedError, stoppable
+from lab.demo.parts import DemoService, shop_folder, start_service, start_shop
+from lab.demo.processes import DemoProcesses, PartFailedError, stoppable
 from lab.demo.scratch import Scratch
-from lab.demo.session import DemoFollower, StepRows
-from lab.demo.show import DemoScreen, columns
-
-if TYPE_CHECKING:
-    from milestoned_client import Closing, Episode
-
-MAX_SESSION_S = 100.0
-"""The session takes about ten seconds; beyond this something hangs."""
+from lab.demo.show import DemoScreen
 
 INVOICE_AFTER = 2
 """The CSV invoice comes in this many page views after the click on its link."""
@@ -65,7 +49,19 @@ class DemoSettings:
 DEFAULTS = DemoSettings()
 
 
-def run(args: DemoSettings = DEFAULTS) -> int:
+def run(
+    family: Annotated[
+        Family | None,
+        option(
+            "a family of desktop work, done right and done wrong on pages of ours; without it, the"
+            " shop",
+            "web|form|files|mail|settings|search",
+        ),
+    ] = None,
+    /,
+    *,
+    args: DemoSettings = DEFAULTS,
+) -> int:
     """Watch a scripted agent earn its rewards, on a shop of ours.
 
     Gives 0 when the agent got through and the replayed rewards are the same bytes.
@@ -92,7 +88,10 @@ def run(args: DemoSettings = DEFAULTS) -> int:
         shutil.rmtree(work, ignore_errors=True)
     try:
         with stoppable(), DemoProcesses(work / "logs") as parts:
-            equal = _demo(parts, work.resolve(), args, chromium)
+            if family is None:
+                equal = _demo(parts, work.resolve(), args, chromium)
+            else:
+                equal = _show_family(parts, work.resolve(), args, chromium, family)
     except KeyboardInterrupt:
         print("Stopped; nothing is left running.", file=sys.stderr)
         return 130
@@ -128,27 +127,50 @@ def _demo(parts: DemoProcesses, work: Path, args: DemoSettings, chromium: str) -
             client.register_task(task_to_json(ruleset.task)), labels={"from": "demo"}
         )
         _introduce(screen, ruleset, service, shop, episode.id)
-        daemon, agent = _start_beside(parts, work, shop, chromium, args.headed, service, episode)
-        rows = StepRows(screen, columns(ruleset.components))
-        follower = DemoFollower(episode, rows.show)
-        follower.start()
-        agent.say("go")
-        closing = _until_closed(follower, episode, service.part, daemon.part, agent)
-        recording = args.out / "demo.mrec"
-        episode.recording(recording)
-        given = {step: episode.reward(step).body for step in range((closing.last_step or 0) + 1)}
-    equal = _conclude(screen, closing, ruleset, recording, compare(recording, ruleset, given))
-    page = f"{service.url}/episodes/{episode.id}"
+        command = AgentCommand("shop", shop, chromium, args.headed)
+        ran = run_agent(
+            parts, work, screen, service, episode, ruleset, command, args.out / "demo.mrec"
+        )
+    equal = _conclude(screen, ruleset, ran)
+    _end_with_page(screen, args, service, f"{service.url}/episodes/{episode.id}")
+    return equal
+
+
+def _show_family(
+    parts: DemoProcesses, work: Path, args: DemoSettings, chromium: str, family: Family
+) -> bool:
+    screen = DemoScreen()
+    service = start_service(parts, work / "service")
+    found = run_family(
+        parts,
+        work,
+        screen,
+        service,
+        family,
+        args.out,
+        chromium=chromium,
+        headed=args.headed,
+    )
+    screen.line()
+    show_side_by_side(screen, found.ruleset, found.recordings)
+    screen.line()
+    for ran in found.runs.values():
+        _say_replayed(screen, found.ruleset, ran, family_task(family))
+    _end_with_page(screen, args, service, f"{service.url}/episodes/{found.episodes['wrong']}")
+    return found.are_equal
+
+
+def _end_with_page(screen: DemoScreen, args: DemoSettings, service: DemoService, page: str) -> None:
+    """Say where an episode's page is and who serves it; with ``--open``, show it."""
     screen.line(f"its page: {page}")
     if args.open:
         _show_page(screen, service, page)
-    else:
-        data, port = _data_folder(args), urlsplit(service.url).port
-        screen.line(
-            f"  served by: {_own_command()} serve --data {data} --port {port}  (token:"
-            f" {data}/admin.token)"
-        )
-    return equal
+        return
+    data, port = _data_folder(args), urlsplit(service.url).port
+    screen.line(
+        f"  served by: {_own_command()} serve --data {data} --port {port}  (token:"
+        f" {data}/admin.token)"
+    )
 
 
 def _show_page(screen: DemoScreen, service: DemoService, page: str) -> None:
@@ -157,55 +179,6 @@ def _show_page(screen: DemoScreen, service: DemoService, page: str) -> None:
     webbrowser.open(page)
     with suppress(KeyboardInterrupt):
         service.part.process.wait()
-
-
-def _start_beside(
-    parts: DemoProcesses,
-    work: Path,
-    shop: str,
-    chromium: str,
-    headed: bool,
-    service: DemoService,
-    episode: Episode,
-) -> tuple[DemoDaemon, DemoProcess]:
-    """The sandbox: a browser in the agent's hands, and the daemon that watches it."""
-    beside, state = work / "sandbox", work / "daemon"
-    more = ("--control", str(state), "--episode", episode.id)
-    agent = start_agent(parts, beside, shop, chromium, headed=headed, more=more)
-    browser = ("--profile", str(beside / "profile"))
-    daemon = start_daemon(
-        parts, state, service.url, episode.id, episode.token, browser, (beside / "downloads",)
-    )
-    return daemon, agent
-
-
-def _until_closed(follower: DemoFollower, episode: Episode, *others: DemoProcess) -> Closing:
-    """Let the agent work, close the episode when it is done, and wait until all is shown."""
-    *watching, agent = others
-    until = time.monotonic() + MAX_SESSION_S
-
-    def is_done() -> bool | None:
-        _check(follower, watching)
-        return has_printed(agent, "done")
-
-    agent.wait_until("its script was done", is_done, MAX_SESSION_S)
-    closing = episode.close("done", wait_s=max(1.0, until - time.monotonic()))
-    follower.join(max(1.0, until - time.monotonic()))
-    if closing.status != "closed" or follower.is_alive():
-        raise watching[-1].failed("did not close the episode in time")
-    agent.say("end")
-    if agent.wait_end(30.0) != 0:
-        raise agent.failed(f"ended with {agent.process.returncode}")
-    return closing
-
-
-def _check(follower: DemoFollower, watching: list[DemoProcess]) -> None:
-    """Raises `PartFailedError` if the service, the daemon or the stream between has failed."""
-    for part in watching:
-        if not part.running:
-            raise part.failed(f"ended early, with {part.process.returncode}")
-    if follower.failed is not None:
-        raise watching[0].failed(f"broke its stream: {follower.failed}")
 
 
 def _introduce(
@@ -221,15 +194,21 @@ def _introduce(
     screen.line()
 
 
-def _conclude(
-    screen: DemoScreen, closing: Closing, ruleset: Ruleset, recording: Path, same: Compared
-) -> bool:
+def _conclude(screen: DemoScreen, ruleset: Ruleset, ran: LiveRun) -> bool:
     screen.line()
     outcome = (
-        f"total {total_in_words(closing.total)} of {ruleset.attainable:g}, goal"
-        f" {GOAL[closing.success]}"
+        f"total {total_in_words(ran.closing.total)} of {ruleset.attainable:g}, goal"
+        f" {GOAL[ran.closing.success]}"
     )
     screen.line(screen.paint(outcome, "bold"))
+    _say_replayed(screen, ruleset, ran, shop_folder() / "task.yaml")
+    return not ran.same.unlike
+
+
+def _say_replayed(screen: DemoScreen, ruleset: Ruleset, ran: LiveRun, task: Path) -> None:
+    """Say where the recording is, whether its replay gave the same bytes, and how to do it
+    again."""
+    recording, same = ran.recording, ran.same
     size = recording.stat().st_size
     screen.line(f"recording {recording}: {same.events} events in {size} bytes")
     if same.unlike:
@@ -243,12 +222,10 @@ def _conclude(
             + screen.paint("the same bytes", "green")
             + f" (sha256 {same.digest[:16]}…)"
         )
-    task = _display_path(shop_folder() / "task.yaml")
     screen.line(
-        f"again: {_own_command()} replay {recording} --task {task} --set"
+        f"again: {_own_command()} replay {recording} --task {_display_path(task)} --set"
         f" origin={ruleset.task.origin}"
     )
-    return not same.unlike
 
 
 def _display_path(path: Path) -> str:

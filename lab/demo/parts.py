@@ -41,18 +41,20 @@ def same_imports() -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
 
 
+def example_folder(name: str) -> Path:
+    """Where an example that a demo runs is, such as ``shop``: inside the installed package, or in
+    the source tree beside it."""
+    installed = Path(__file__).parents[1] / "examples" / name
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "examples" / name
+
+
 def shop_folder() -> Path:
-    """Where the shop is: inside the installed package, or in the source tree beside it."""
-    installed = Path(__file__).parents[1] / "examples" / "shop"
-    return installed if installed.is_dir() else Path(__file__).parents[2] / "examples" / "shop"
+    return example_folder("shop")
 
 
-def _shop_module() -> str:
-    return (
-        "lab.examples.shop"
-        if shop_folder().is_relative_to(Path(__file__).parents[1])
-        else "examples.shop"
-    )
+def _module(name: str) -> str:
+    is_installed = example_folder(name).is_relative_to(Path(__file__).parents[1])
+    return f"lab.examples.{name}" if is_installed else f"examples.{name}"
 
 
 def start_service(
@@ -126,13 +128,22 @@ def start_daemon(
 
 def start_shop(parts: DemoProcesses, folder: Path, invoice_after: int) -> str:
     """The shop on a free port; gives its address. Its access log is ``folder/access.jsonl``."""
+    return start_site(parts, folder, "shop", more=("--invoice-after", str(invoice_after)))
+
+
+def start_site(
+    parts: DemoProcesses, folder: Path, name: str, *, port: int = 0, more: Sequence[str] = ()
+) -> str:
+    """The site of the example ``name``, on a free port unless told; gives its address. Its access
+    log is ``folder/access.jsonl``."""
     folder.mkdir(parents=True, exist_ok=True)
     port_file = folder / "port"
-    command = [sys.executable, "-m", _shop_module(), "--port", "0", "--port-file", str(port_file)]
-    command += ["--access-log", str(folder / "access.jsonl"), "--invoice-after", str(invoice_after)]
-    part = parts.start("shop", command, same_imports())
-    port = part.wait_until("it listened", lambda: _text(port_file))
-    url = f"http://127.0.0.1:{port}/"
+    command = [sys.executable, "-m", _module(name), "--port", str(port)]
+    command += ["--port-file", str(port_file)]
+    command += ["--access-log", str(folder / "access.jsonl"), *more]
+    part = parts.start(name, command, same_imports())
+    listening = part.wait_until("it listened", lambda: _text(port_file))
+    url = f"http://127.0.0.1:{listening}/"
     part.wait_until("it answered", lambda: _answers(url + "api/ping"))
     return url
 
@@ -140,27 +151,29 @@ def start_shop(parts: DemoProcesses, folder: Path, invoice_after: int) -> str:
 def start_agent(
     parts: DemoProcesses,
     folder: Path,
-    shop: str,
+    site: str,
     chromium: str,
     *,
+    example: str = "shop",
     headed: bool = False,
     more: Sequence[str] = (),
+    name: str = "agent",
 ) -> DemoProcess:
-    """The shop's scripted agent; returns once its browser runs, and it waits for a line to
-    begin."""
+    """The scripted agent of an example; returns once its browser runs, and it waits for a line to
+    begin. ``name``: of its log."""
     command = [
         sys.executable,
         "-m",
-        f"{_shop_module()}.agent",
+        f"{_module(example)}.agent",
         "--wait",
         "--shop",
-        shop,
+        site,
         "--chromium",
         chromium,
     ]
     command += ["--profile", str(folder / "profile"), "--downloads", str(folder / "downloads")]
     command += ["--report", str(folder / "report.json"), *(["--headed"] if headed else []), *more]
-    part = parts.start("agent", command, same_imports())
+    part = parts.start(name, command, same_imports())
     part.wait_until("its browser ran", lambda: has_printed(part, "ready"))
     return part
 

@@ -416,6 +416,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "odd limits": ({"limits": {"minutes": 3}}, "no such key; there are steps, seconds"),
     "since nobody": ({"milestones": [{**GO, "within": {"steps": 1}, "since": "x"}]}, "another milestone's id"),
     "since alone": ({"milestones": [A, {**GO, "since": "a"}]}, "within:"),
+    "a goal of two kinds": ({"milestones": [{"id": "x", "when": {"goal": {"when": GO["when"], "of": [A["when"]]}}}]}, "when or of, not both"),
+    "a goal of no condition": ({"milestones": [{"id": "x", "when": {"goal": {"of": []}}}]}, "a list of at least one condition"),
     "a circle": ({"milestones": [{**A, "within": {"steps": 1}, "since": "go"}, {**GO, "after": ["a"]}]}, "circle"),
     "a window of nothing": ({"milestones": [{**GO, "within": {}}]}, "{steps: a whole number}"),
     "hold of nothing": ({"milestones": [{"id": "x", "when": {"hold": {"window": {"steps": 1}, "of": [{"none_of": [GO["when"]]}]}}}]}, "something that happens"),
@@ -503,5 +505,6 @@ def test_the_canonical_form_says_it_all() -> None:
         "since": "a",
         "credit_to": "cause",
     }
-    task = ruleset(gated, A, DONE, shaping=shaping, **top).task
+    both = {"id": "both", "when": {"goal": {"requires": ["a"], "of": [A["when"], GO["when"]]}}}
+    task = ruleset(gated, A, DONE, both, shaping=shaping, **top).task
     assert task_from_json(task_to_json(task)) == task

@@ -319,7 +319,14 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
             1,
         ),
     ],
-    "goal": [({"when": {"url_reached": {"url": "/done"}}}, [went("/done")], 1)],
+    "goal": [
+        ({"when": {"url_reached": {"url": "/done"}}}, [went("/done")], 1),
+        (
+            {"of": [{"url_reached": {"url": "/done"}}, {"element_clicked": {"name": "Go"}}]},
+            [clicked("Go"), went("/done")],
+            1,
+        ),
+    ],
 }
 
 NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
@@ -542,7 +549,13 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
             [clicked("No"), clicked("Go")],
         ),
     ],
-    "goal": [({"when": {"url_reached": {"url": "/done"}}}, [went("/")])],
+    "goal": [
+        ({"when": {"url_reached": {"url": "/done"}}}, [went("/")]),
+        (  # it was there, and is not any more
+            {"of": [{"url_reached": {"url": "/done"}}, {"element_clicked": {"name": "Go"}}]},
+            [went("/done"), went("/"), clicked("Go")],
+        ),
+    ],
 }
 
 

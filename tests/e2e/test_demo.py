@@ -19,7 +19,9 @@ from tests.support.chromium import needs_chromium
 ROOT = Path(__file__).parents[2]
 
 
-def _milestoned(*args: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def _milestoned(
+    *args: str, cwd: Path, timeout_s: float = 120, **env: str
+) -> subprocess.CompletedProcess[str]:
     paths = os.pathsep.join([str(ROOT), str(ROOT / "client")])
     return subprocess.run(
         [sys.executable, "-m", "api.cli.main", *args],
@@ -27,7 +29,7 @@ def _milestoned(*args: str, cwd: Path, **env: str) -> subprocess.CompletedProces
         env={**os.environ, "PYTHONPATH": paths, **env},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout_s,
         check=False,
     )
 

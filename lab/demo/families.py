@@ -1,0 +1,163 @@
+"""`milestoned demo FAMILY`: a task of desktop work, done right and done wrong, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import Literal, get_args
+
+from api.replay.task_tests import read_log
+from api.rewards.explaining import Explained, of_events
+from api.rewards.rendering import GOAL, total_in_words
+from api.tasks.task_files import load_task_file
+from api.verdicts.recorded import Playback
+from detectors.model.rewards import total
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_to_json
+from lab.demo.live_run import AgentCommand, LiveRun, run_agent
+from lab.demo.parts import DemoService, example_folder, start_site
+from lab.demo.processes import DemoProcesses
+from lab.demo.show import DemoScreen
+
+Family = Literal["web", "form", "files", "mail", "settings", "search"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+RUNS = ("right", "wrong")
+
+_NAME, _WORTH, _CELL = 12, 8, 22
+_WIDTH = 110
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRuns:
+    """What the runs of a family came to, by "right" and "wrong"; and the ids of their episodes."""
+
+    ruleset: Ruleset
+    runs: Mapping[str, LiveRun]
+    episodes: Mapping[str, str]
+
+    @property
+    def recordings(self) -> dict[str, Path]:
+        """The file of each run, by "right" and "wrong"."""
+        return {kind: run.recording for kind, run in self.runs.items()}
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether each recording replays to the same bytes."""
+        return not any(run.same.unlike for run in self.runs.values())
+
+
+def family_task(family: Family) -> Path:
+    """Where a family's task file is."""
+    return example_folder("office") / f"{family}.yaml"
+
+
+def run_family(
+    parts: DemoProcesses,
+    work: Path,
+    screen: DemoScreen,
+    service: DemoService,
+    family: Family,
+    out: Path,
+    *,
+    chromium: str,
+    headed: bool = False,
+    port: int = 0,
+) -> FamilyRuns:
+    """Run a family's right and wrong run, each in a browser and an episode of its own, and write
+    ``out/FAMILY.RUN.mrec``. ``port``: the site's, if not a free one. Raises `PartFailedError`."""
+    from milestoned_client import RewardClient
+
+    site = start_site(parts, work / f"office-{family}", "office", port=port)
+    ruleset = compile_task(load_task_file(family_task(family), {"origin": site.rstrip("/")}))
+    _introduce(screen, ruleset, site)
+    runs: dict[str, LiveRun] = {}
+    episodes: dict[str, str] = {}
+    with RewardClient(service.url, service.token) as client:
+        task = client.register_task(task_to_json(ruleset.task))
+        for kind in RUNS:
+            screen.line()
+            screen.line(screen.paint(f"the {kind} run", "bold"))
+            episode = client.open(task, labels={"from": "demo", "run": kind})
+            name = f"{family}-{kind}"
+            more = ("--family", family, "--run", kind)
+            command = AgentCommand("office", site, chromium, headed, more, name)
+            runs[kind] = run_agent(
+                parts,
+                work / name,
+                screen,
+                service,
+                episode,
+                ruleset,
+                command,
+                out / f"{family}.{kind}.mrec",
+            )
+            episodes[kind] = episode.id
+    return FamilyRuns(ruleset, runs, episodes)
+
+
+def _introduce(screen: DemoScreen, ruleset: Ruleset, site: str) -> None:
+    screen.line(screen.paint(ruleset.task.instruction, "bold"))
+    screen.line(
+        f"task {ruleset.task.id}, at most {ruleset.attainable:g}; a small office of ours at {site}"
+    )
+
+
+def show_side_by_side(screen: DemoScreen, ruleset: Ruleset, recordings: Mapping[str, Path]) -> None:
+    """Write a table of what each milestone was worth in either run, and why it was not paid;
+    ``recordings``: by "right" and "wrong"."""
+    told = {kind: _explain(ruleset, recordings[kind]) for kind in RUNS}
+    screen.line(screen.paint(_row("milestone", "worth", "right run", "wrong run"), "bold"))
+    for n, right in enumerate(told["right"][0]):
+        cells = [_paid(told[kind][1], right.id) for kind in RUNS]
+        screen.line(_row(right.id, f"{right.worth:g}", *cells))
+        for line in right.waits:
+            _say(screen, line, "dim")
+        for kind in RUNS:
+            for line in _why_not(told[kind][0][n]):
+                _say(screen, f"{kind} run: {line}", "yellow")
+    at_most = f"{ruleset.attainable:g}"
+    ends = [told[kind][1] for kind in RUNS]
+    totals = [f"{total_in_words(end.total)} of {at_most}" for end in ends]
+    screen.line(screen.paint(_row("total", at_most, *totals), "bold"))
+    screen.line(_row("goal", "", *(GOAL[end.success] for end in ends)))
+
+
+def _say(screen: DemoScreen, line: str, style: str) -> None:
+    """Write a line below a milestone, folded where it is too long, as deep as it is indented."""
+    indent = " " * (4 + len(line) - len(line.lstrip()))
+    for part in wrap(line.strip(), _WIDTH - len(indent), subsequent_indent="    "):
+        screen.line(screen.paint(f"{indent}{part}", style))
+
+
+def _explain(ruleset: Ruleset, recording: Path) -> tuple[list[Explained], Playback]:
+    events, verdicts = read_log(recording)
+    return of_events(ruleset, events, events[0].episode, verdicts)
+
+
+def _row(name: str, worth: str, right: str, wrong: str) -> str:
+    return f"{name:<{_NAME}}{worth:>{_WORTH}}   {right:<{_CELL}}{wrong}".rstrip()
+
+
+def _paid(playback: Playback, milestone: str) -> str:
+    """What a milestone was paid in a run and in which step; 0 where it was not."""
+    paid = [
+        (one.worth, one.step)
+        for reward in playback.rewards
+        for one in reward.milestones
+        if one.id == milestone and not one.baseline
+    ]
+    if not paid:
+        return "0"
+    steps = ", ".join(map(str, dict.fromkeys(step for _, step in paid)))
+    return f"{total([worth for worth, _ in paid]):+g} in step {steps}"
+
+
+def _why_not(one: Explained) -> Iterator[str]:
+    """What a milestone that did not pay in full lacked: what came nearest to it."""
+    if not one.became or one.became[-1].startswith("paid"):
+        return
+    yield from (
+        line.strip() for line in one.became if not line.startswith("paid") and line != "did not pay"
+    )

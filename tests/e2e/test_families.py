@@ -1,0 +1,118 @@
+"""The six families of desktop work: what their runs on real Chromium were paid, from recordings that
+the daemon made, and live by `milestoned demo FAMILY`."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from api.replay.task_tests import read_events
+from api.tasks.task_files import load_task_file
+from api.verdicts.recorded import Playback
+from detectors.task.ruleset import Ruleset, compile_task
+from lab.demo.families import FAMILIES, Family, family_task, show_side_by_side
+from lab.demo.show import DemoScreen
+from tests.e2e.test_demo import _milestoned
+from tests.support.chromium import needs_chromium
+
+WORTH: dict[Family, dict[str, float]] = {
+    "web": {"page": 0.25, "seen": 0.25, "answered": 0.5},
+    "form": {"filled": 0.2, "submitted": 0.3, "banner": 0.5},
+    "files": {"created": 1.0, "content": 0.5, "folder": 0.25},
+    "mail": {"addressed": 0.25, "attached": 0.5, "sent": 1.0},
+    "settings": {"panel": 0.25, "toggle": 0.25, "saved": 0.5},
+    "search": {"query": 0.25, "results": 0.5, "opened": 0.5},
+}
+"""What each milestone pays, to the letter of the families' descriptions."""
+
+LACKING: dict[Family, set[str]] = {
+    "web": {"answered"},  # the yearly price
+    "form": {"submitted", "banner"},  # the dialog was answered no
+    "files": {"content"},  # another month's file, of the same name
+    "mail": {"attached", "sent"},  # the file was forgotten
+    "settings": {"saved"},  # left without saving
+    "search": {"opened"},  # another of the results
+}
+"""What the wrong run is not paid for."""
+
+NEAREST: dict[Family, str] = {
+    "web": "answer_matches: nearest: event",
+    "form": "dialog_answered: nearest: event",
+    "files": "file_matches: nearest: event",
+    "mail": "requires attached, which was not reached",
+    "settings": "request_accepted: nearest: event",
+    "search": "url_reached: nearest: event",
+}
+"""What the demo says of why."""
+
+
+def _rules(family: Family) -> Ruleset:
+    return compile_task(load_task_file(family_task(family)))
+
+
+def _recording(family: Family, kind: str) -> Path:
+    return family_task(family).parent / "recordings" / f"{family}.{kind}.mrec"
+
+
+def _paid(family: Family, kind: str) -> tuple[dict[str, float], bool | None]:
+    """What each milestone was paid in a recorded run, and whether the goal was reached."""
+    playback = Playback(_rules(family), "recorded", ())
+    playback.take(read_events(_recording(family, kind)))
+    assert playback.total is not None, [reward.reason for reward in playback.rewards]
+    paid = {
+        id: pytest.approx(sum(one.worth for reward in playback.rewards for one in reward.milestones if one.id == id))
+        for id in WORTH[family]
+    }  # fmt: skip
+    return paid, playback.success
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_pays_its_literal_weights_and_what_was_done_wrong_nothing(family: Family) -> None:
+    rules = _rules(family)
+    shares = {m.id: share for m, share in zip(rules.task.milestones, rules.share, strict=True)}
+    assert shares == WORTH[family]
+    assert _paid(family, "right") == (WORTH[family], True)
+    reached = {id: 0 if id in LACKING[family] else worth for id, worth in WORTH[family].items()}
+    assert _paid(family, "wrong") == (reached, False)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_both_runs_stand_side_by_side_with_the_reason_of_what_was_not_paid(family: Family) -> None:
+    out = io.StringIO()
+    recordings = {kind: _recording(family, kind) for kind in ("right", "wrong")}
+    show_side_by_side(DemoScreen(out), _rules(family), recordings)
+    said = out.getvalue()
+    _hold(family, said)
+    assert NEAREST[family] in " ".join(said.split())
+
+
+def _hold(family: Family, said: str) -> None:
+    """Hold a printed table against `WORTH` and `LACKING`."""
+    rows = {cells[0]: cells for line in said.splitlines() if (cells := line.split())}
+    at_most = sum(WORTH[family].values())
+    lacking = sum(WORTH[family][id] for id in LACKING[family])
+    wrong = at_most - lacking
+    assert (
+        rows["total"]
+        == f"total {at_most:g} {at_most:g} of {at_most:g} {wrong:g} of {at_most:g}".split()
+    )
+    assert rows["goal"] == "goal reached not reached".split()
+    for id, worth in WORTH[family].items():
+        assert rows[id][:3] == [id, f"{worth:g}", f"+{worth:g}"]
+        assert (rows[id][-1] == "0") is (id in LACKING[family])
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@needs_chromium
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_runs_live_with_one_command(family: Family, tmp_path: Path) -> None:
+    done = _milestoned("demo", family, "--out", "out", cwd=tmp_path, timeout_s=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    _hold(family, done.stdout[done.stdout.index("milestone ") :])
+    assert done.stdout.count("the same bytes") == 2
+    assert {one.name for one in (tmp_path / "out").iterdir()} == {
+        f"{family}.right.mrec", f"{family}.wrong.mrec", "service",
+    }  # fmt: skip
