@@ -28,6 +28,7 @@ class DownloadFinishedArgs:
 
 @rule(
     component="file",
+    version=2,
     hears=("download.finished",),
     args=DownloadFinishedArgs,
     occurrence=True,
@@ -35,7 +36,11 @@ class DownloadFinishedArgs:
 )
 def download_finished(event: Event, world: World, args: DownloadFinishedArgs) -> Iterator[Reading]:
     """The browser has downloaded the whole file. Use file_created and file_matches for its
-    place and content."""
+    place and content.
+
+    A file that a page makes itself (`blob:`, `data:`) is one of that page's site. Its address is
+    no one's: name the file.
+    """
     data = event.data
     if not is_met(args.name, data.get("name")):
         return

@@ -7,17 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import TextMatch, UrlMatch, text_key
-from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import Keys, rule
+from detectors.sdk.surroundings import stands_in
 from detectors.sdk.world import World
-
-MAX_AROUND_LENGTH = 200
-"""Characters that are told of what an element stands in."""
-_MASKS = ("•••", "***")
-"""What stands for a secret: put there by the page's observer, and by the daemon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,7 @@ def element_clicked(event: Event, world: World, args: ElementClickedArgs) -> Ite
         return
     name = element.get("name") or element.get("id")
     reading = Reading(1.0, f"click:{element.get('role')}:{name}")
-    if args.around is None or _stands_in(event.data.get("around"), args.around, reading):
+    if args.around is None or stands_in(event.data.get("around"), args.around, reading):
         yield reading
 
 
@@ -119,25 +114,3 @@ def _is_element(element: Mapping[str, object], args: ElementClickedArgs) -> bool
         if matcher is not None and not matcher.matches(str(element.get(part) or "")):
             return False
     return True
-
-
-def _stands_in(around: object, expected: TextMatch, reading: Reading) -> bool:
-    """Whether what the element stands in is as expected. Raises `UnseenError` where not all of it
-    was told."""
-    if around is None:
-        raise UnseenError("what the element stands in was not told", reading)
-    if expected.matches(str(around)):
-        return True
-    why = _hidden(str(around))
-    if why is not None:
-        raise UnseenError(why, reading)
-    return False
-
-
-def _hidden(around: str) -> str | None:
-    """Why a text that does not match might, were all of it told."""
-    if len(around) >= MAX_AROUND_LENGTH:
-        return "what the element stands in goes on, and only its beginning was told"
-    if any(mask in around for mask in _MASKS):
-        return "what the element stands in has a secret, kept back"
-    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.errors import UnseenError
@@ -12,6 +13,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
+from detectors.sdk.surroundings import stands_in
 from detectors.sdk.world import World, field_keys
 
 
@@ -21,6 +23,11 @@ class FieldFilledArgs:
     path: TextMatch | None = arg(
         "Where a field stands that has no name and no id: `element.path` of its event, such as"
         " '#list>li:2>input:1'.",
+        None,
+    )
+    around: TextMatch | None = arg(
+        "The text of what contains it, where that has more than its own: of a row, a card, a list's"
+        " item.",
         None,
     )
     value: TextMatch | None = arg(
@@ -46,8 +53,12 @@ class FieldFilledArgs:
     def __post_init__(self) -> None:
         if (self.value is None) == (self.checked is None):
             raise ValueError("either value or checked")
-        if self.field is None and self.path is None:
-            raise ValueError("field, or path for one without a name and an id")
+        if self.field is None and self.path is None and self.around is None:
+            raise ValueError("field, or path or around for one without a name and an id")
+
+    def asks(self) -> dict[str, list[Any]]:
+        """What a field stands in is page text: told where a rule needs it."""
+        return {} if self.around is None else {"around": ["fields"]}
 
 
 @rule(
@@ -66,6 +77,9 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     found by any of its names. A text field that is not visible while it is filled does not count:
     a second one of the same label pays nothing. Boxes, selects, dates and files always count,
     since pages lay a transparent one over what they draw.
+
+    A field without a name and an id, such as a box in a list's row, is found by what stands around
+    it, or by its path.
     """
     if not _is_field(event, args):
         return
@@ -83,9 +97,14 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     if wanted is None:
         return
     reading = Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
-    if holds(held, wanted, counted):
+    is_so, why = holds(held, wanted, counted), unseen_reason(held, wanted, counted)
+    if not is_so and why is None:
+        return
+    if args.around is not None and not stands_in(event.data.get("around"), args.around, reading):
+        return
+    if is_so:
         yield reading
-    elif (why := unseen_reason(held, wanted, counted)) is not None:
+    elif why is not None:
         raise UnseenError(why, reading)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.matchers import BodyMatch, StatusMatch, TextMatch, UrlMatch
+from detectors.matchers import BodyMatch, IntRange, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.asked import plan_entry
 from detectors.matchers.url import url_key
 from detectors.matchers.values import BodyType, Repeated
@@ -24,6 +24,7 @@ from detectors.sdk.request_facts import (
     is_made_up,
     is_servers,
 )
+from detectors.sdk.uploads import NO_SIZE, uploads
 from detectors.sdk.world import World
 
 _OK = StatusMatch(((200, 299),))
@@ -46,14 +47,27 @@ class RequestAcceptedArgs:
         "Which value of a form's repeated field counts; if its name ends in [], each does.",
         "last",
     )
+    file: TextMatch | None = arg(
+        "The name of a file that the body uploads, such as report.pdf or {glob: '*.pdf'}.", None
+    )
+    file_size: IntRange | None = arg("The size of that file in bytes.", None)
+    file_field: TextMatch | None = arg("The form's field that carries that file.", None)
+
+    @property
+    def wants_file(self) -> bool:
+        """Whether anything is asked of an uploaded file."""
+        return any(one is not None for one in (self.file, self.file_size, self.file_field))
 
     def asks(self) -> dict[str, list[Any]]:
         """Bodies are kept only where a rule needs them."""
-        bodies = {"request_bodies": self.body, "response_bodies": self.answer}
+        bodies = {
+            "request_bodies": self.body is not None or self.wants_file,
+            "response_bodies": self.answer is not None,
+        }
         entry = plan_entry(
             self.url.address, self.method.keys(), self.status if self.redirect_to is None else _OK
         )
-        return {name: [entry] for name, wanted in bodies.items() if wanted is not None}
+        return {name: [entry] for name, wanted in bodies.items() if wanted}
 
 
 def _paths(event: Event) -> tuple[str, ...]:
@@ -83,6 +97,7 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
     head of an answer has arrived, it does not matter whether the page waits for the rest. If a
     request that may change something (POST, PUT, ...) was sent and its answer was cut off before
     its head, its effect is not known: a step that it could have made worth more, or less, is null.
+    So is one that hangs on the size of an uploaded file, where that is not known.
     """
     data = event.data
     hops = [mapping(hop) for hop in as_list(data.get("hops"))]
@@ -91,9 +106,14 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
         if not is_servers(hop) or not _is(hop, args, lost=lost):
             continue
         reading = Reading(1.0, f"request:{data.get('request')}:{place}")
+        has_file = not args.wants_file or uploads(hop, args.file, args.file_size, args.file_field)
+        if has_file is False:
+            continue
         if lost and _may_be_accepted(hop, place < len(hops), event, args):
             raise UnseenError(LOST, reading)
         if not lost and _accepted(hop, place < len(hops), data, args):
+            if has_file is None:
+                raise UnseenError(NO_SIZE, reading)
             yield reading
             return
 

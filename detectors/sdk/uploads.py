@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from copy import copy
 from itertools import product
 
+from detectors.matchers import IntRange, TextMatch
 from detectors.model.kinds.shapes import Path
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Json
+from detectors.sdk.arguments import is_met
 from detectors.sdk.condition_reads import Read
 
 NO_SIZE = "the size of a file that was uploaded is not known"
@@ -24,6 +26,25 @@ MAX_ASSIGNMENTS = 64
 _SIZE = ("body", "files", "*", "size")
 _NOBODYS = -(2**40)
 """From here downwards: sizes that no file has."""
+
+
+def uploads(
+    request: Mapping[str, object],
+    name: TextMatch | None,
+    size: IntRange | None,
+    field: TextMatch | None,
+) -> bool | None:
+    """Whether the request's body carries one file with all that is asked; None where that hangs on
+    a size that is not known."""
+    found: bool | None = False
+    for about in map(mapping, as_list(mapping(request.get("body")).get("files"))):
+        if not (is_met(name, about.get("filename")) and is_met(field, about.get("name"))):
+            continue
+        if size is None or ("size" in about and size.matches(about["size"])):
+            return True
+        if "size" not in about:
+            found = None
+    return found
 
 
 def unsized_places(event: Event, places: Collection[Read]) -> tuple[Path, ...]:

@@ -53,6 +53,12 @@ BODY = {"text": "name=Ada&tag=a&tag=b", "mime": "application/x-www-form-urlencod
 JSON_BODY = {"text": '{"name":"Ada","items":[{"id":7}]}', "mime": "application/json"}
 PART = '--x\r\nContent-Disposition: form-data; name="name"\r\n\r\nAda\r\n--x--\r\n'
 MULTIPART = {"text": PART, "mime": "multipart/form-data; boundary=x"}
+FILES = [
+    {"name": "cv", "filename": "cv.pdf", "size": 4711},
+    {"name": "photo", "filename": "me.png", "size": 0},
+]
+UPLOAD = {**MULTIPART, "files": FILES}
+SEND = {"method": "POST", "url": "/up"}
 PLACED = {"method": "POST", "url": "/orders", "redirect_to": "/orders/*"}
 
 
@@ -156,6 +162,19 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
             [finished("DELETE", "/api", 404)],
             1,
         ),
+        *(
+            ({**SEND, **file}, [finished("POST", "/up", 200, body=UPLOAD)], 1)
+            for file in (
+                {"file": "cv.pdf"},
+                {"file": {"ends_with": ".png"}, "file_size": 0},
+                {"file_size": {"min": 4000}},
+                {
+                    "file_field": "cv",
+                    "file_size": {"min": 4711, "max": 4711},
+                    "body": {"name": "Ada"},
+                },
+            )
+        ),
     ],
     "element_clicked": [
         ({"role": "button", "name": "Add to cart"}, [clicked("Add to cart")], 1),
@@ -176,6 +195,16 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"field": "Terms", "checked": False}, [filled("Terms", "on", checked=False)], 1),
         ({"field": "Amount", "value": {"number": 1234.5}}, [filled("Amount", "1,234.50")], 1),
         ({"field": "Tags", "value": "b"}, [filled("Tags", ["a", "b"])], 1),
+        (
+            {"around": {"contains": "milk"}, "checked": True},
+            [filled("", "on", checked=True, around="Buy milk")],
+            1,
+        ),
+        (
+            {"field": "Name", "around": "Adult", "value": "Ada"},
+            [filled("Name", "Ada", around="Adult")],
+            1,
+        ),
         (
             {"field": "Name", "value": "Ada", "trusted": False},
             [filled("Name", "Ada", trusted=False)],
@@ -373,6 +402,18 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"title": "Home", "url": "/elsewhere"}, [titled("Home")]),
     ],
     "request_accepted": [
+        *(
+            ({**SEND, **file}, [finished("POST", "/up", status, body=body)])
+            for file, status, body in (
+                ({"file": "cv.pdf"}, 200, MULTIPART),  # no file at all
+                ({"file": "cv.pdf"}, 422, UPLOAD),
+                ({"file": "CV.pdf"}, 200, UPLOAD),
+                ({"file": "cv.pdf", "file_size": {"max": 99}}, 200, UPLOAD),
+                ({"file": "cv.pdf", "file_size": 0}, 200, UPLOAD),  # another file has that size
+                ({"file": "cv.pdf", "file_field": "photo"}, 200, UPLOAD),
+                ({"file": "cv.pdf", "body": {"name": "Eve"}}, 200, UPLOAD),
+            )
+        ),
         (
             PLACED,
             [
@@ -438,6 +479,18 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ),
         ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", baseline=True)]),
         ({"field": "Colour", "value": "red"}, [filled("Colour", "red", checked=False)]),
+        (
+            {"around": {"contains": "milk"}, "checked": True},
+            [filled("", "on", checked=True, around="Buy tea")],
+        ),
+        (
+            {"around": {"contains": "milk"}, "checked": True},
+            [filled("", "on", checked=False, around="Buy milk")],
+        ),
+        (
+            {"field": "Name", "around": "Adult", "value": "Ada"},
+            [filled("Name", "Ada", around="Child")],
+        ),
         ({"field": "Terms", "checked": True}, [filled("Terms", "on")]),
         ({"path": "#list>li:3>input:1", "checked": True}, [BOX]),
         ({"path": BOX_PATH, "checked": True}, [filled("Terms", "on", checked=True)]),

@@ -55,6 +55,15 @@ NO_SIZE: dict[str, Any] = {
     "observed": {"kind": "request.finished", "where": {"body.files.0.size": None}}
 }
 APART: dict[str, Any] = {"observed": {"kind": "request.finished", "distinct": "body.files.0.size"}}
+UPLOAD: dict[str, Any] = {
+    "request_accepted": {
+        "method": "POST",
+        "url": "/upload",
+        "file": "a.pdf",
+        "file_size": {"min": 3},
+    }
+}
+NO_WORD_OF_SIZE = "request_accepted: the size of a file that was uploaded is not known"
 SECRET, NAME = filled("Password", None, has_value=True), filled("Name", "Ada")
 OTHER = clicked("Other")
 
@@ -182,6 +191,16 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
         [uploaded({"filename": "a.pdf"})],
         "observed: the size of a file",
     ),
+    "a field whose surroundings were not told": (
+        {"field_filled": {"around": "Buy milk", "checked": True}},
+        [filled("", "on", checked=True)],
+        "field_filled: what the element stands in was not told",
+    ),
+    "an accepted upload of no known size": (
+        UPLOAD,
+        [uploaded({"filename": "a.pdf"})],
+        NO_WORD_OF_SIZE,
+    ),
     "the second of an upload before a redirect": (
         REDIRECTED,
         [uploaded({"filename": "a", "size": 7}, {"filename": "b"}, hop=True)],
@@ -259,6 +278,8 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "another element in a row that is not told": (ROW, [clicked("Go")]),
     "another pin": (ASKED, [probed({"pin": "1147"})]),
     "another probe's answer": (ASKED, [probed(None, "other", cut=True)]),
+    "an accepted upload of a small size": (UPLOAD, [uploaded({"filename": "a.pdf", "size": 2})]),
+    "another accepted upload of no known size": (UPLOAD, [uploaded({"filename": "b.pdf"})]),
     "a small upload": (BIG, [uploaded({"filename": "a.pdf", "size": 2})]),
     "another upload of no known size": (BIG, [uploaded({"filename": "b.pdf"})]),
     "no upload": (BIG, [uploaded()]),
@@ -295,6 +316,11 @@ PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "the beginning of cut arguments": (RUN, [process(arguments=["report.py", "x"], cut=True)]),
     "a text on the desktop": (TYPED, [widget("text", "s3cret")]),
     "a file that was read": (FILE, [created("a.pdf")]),
+    "an accepted upload of a large size": (UPLOAD, [uploaded({"filename": "a.pdf", "size": 3})]),
+    "an accepted upload beside one of no known size": (
+        UPLOAD,
+        [uploaded({"filename": "a.pdf"}, {"filename": "a.pdf", "size": 3})],
+    ),
     "a large upload": (BIG, [uploaded({"filename": "a.pdf", "size": 3})]),
     "an upload beside one of no known size": (
         BIG,

@@ -181,10 +181,12 @@ class FieldFilled(OfElement):
     radios; `files`: the chosen files' [name, size]; `field`: a key stable within the frame;
     `commit`: on change. `trusted` is false where script set it. `hidden`: the user could not see
     this text field when it was filled: transparent, smaller than 2 pixels, clipped away, or where
-    the page can't be scrolled to."""
+    the page can't be scrolled to. `around`, where a rule asks for it of fields: as in
+    element.clicked."""
 
     field: str
     value: str | list[str] | None
+    around: NotRequired[str]
     cut: NotRequired[bool]
     has_value: NotRequired[bool]
     checked: NotRequired[bool]

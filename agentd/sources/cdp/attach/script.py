@@ -34,7 +34,8 @@ class PageScript(NamedTuple):
 
     ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``;
     ``elements``: whose state is told, as a task names them; ``around``: a click tells what its
-    element stands in; ``mask`` further names of fields that hold secrets;
+    element stands in; ``around_fields``: so does a field; ``mask`` further names of fields that
+    hold secrets;
     ``points``: a click says where it was; ``visual``: it records what the page looks like, too.
     """
 
@@ -48,6 +49,7 @@ class PageScript(NamedTuple):
     visual: bool = False
     elements: tuple[Mapping[str, object], ...] = ()
     points: bool = False
+    around_fields: bool = False
 
     @classmethod
     def new(cls, plan: EpisodePlan) -> PageScript:
@@ -64,6 +66,7 @@ class PageScript(NamedTuple):
             bool(plan.get("visual")),
             tuple(plan.get("elements") or ()),
             bool(plan.get("points")),
+            "fields" in (plan.get("around") or ()),
         )
 
     def source(self, *, initial: bool) -> str:
@@ -76,6 +79,7 @@ class PageScript(NamedTuple):
             "attributes": self.attributes,
             "elements": self.elements,
             "around": self.around,
+            "aroundFields": self.around_fields,
             "points": self.points,
             "names": _names(self.mask),
             "initial": initial,

@@ -67,6 +67,7 @@ FIELDS: dict[str, dict[str, Types]] = {
         "checked": bool,
         "files": list,
         "form": str,
+        "around": str,
         "commit": bool,
         "hidden": bool,
         "baseline": bool,

@@ -1,5 +1,6 @@
 // Form fields: which element is one, what it holds, the key under which the daemon knows it.
 
+import { surroundings } from "./around.js";
 import { isEditingHost } from "./role.js";
 import { isOutOfSight } from "./sight.js";
 
@@ -8,7 +9,7 @@ const MOST = 1000;
 const NOT_FILLED_IN = new Set(["submit", "button", "reset", "image", "hidden"]);
 const FIELDS = "input, textarea, select, [contenteditable], body";
 
-export function openFields({ listenTo, say, describe, secrets, roots }) {
+export function openFields({ listenTo, say, describe, secrets, roots, aroundFields }) {
   const keys = new WeakMap();
   const holders = new Map(); // key -> WeakRef of the element that holds it
   const told = new Map(); // WeakRef of a field -> {print, trusted} as last told or met; bounded, oldest forgotten
@@ -58,6 +59,8 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     const found = { field: keyOf(element, described), element: described };
     const form = formKey(element);
     if (form) found.form = form;
+    const around = aroundFields ? surroundings(element, described, secrets).around : undefined;
+    if (around !== undefined) found.around = around;
     if (secrets.isSecret(element)) {
       secrets.sayValue(element, whole);
       return { ...found, value: null, has_value: element.value !== "" };

@@ -1,5 +1,5 @@
 // Runs in an isolated world of every frame: hears what the person or the agent does, changes nothing.
-// The daemon replaces the configuration's placeholder: {binding, salt, kinds, attributes, elements, around, points, names, initial}.
+// The daemon replaces the configuration's placeholder: {binding, salt, kinds, attributes, elements, around, aroundFields, points, names, initial}.
 // What is not among `kinds` has no listener and no observer here.
 
 import { openAppearing } from "./appearing.js";
@@ -50,6 +50,7 @@ function observe(config) {
     wants: (...names) => names.some((name) => kinds.has(name)),
     describe: (element) => describe(element, secrets),
     around: config.around,
+    aroundFields: config.aroundFields,
     points: config.points,
     secrets,
     trust,

@@ -1,0 +1,35 @@
+"""What an element stands in, as an event tells it where a rule asks: the text of a row, a card, a
+message."""
+
+from __future__ import annotations
+
+from detectors.matchers import TextMatch
+from detectors.model.errors import UnseenError
+from detectors.model.types import Reading
+
+MAX_AROUND_LENGTH = 200
+"""Characters that are told of what an element stands in."""
+_MASKS = ("•••", "***")
+"""What stands for a secret: put there by the page's observer, and by the daemon."""
+
+
+def stands_in(around: object, expected: TextMatch, reading: Reading) -> bool:
+    """Whether what the element stands in is as expected. Raises `UnseenError` where not all of it
+    was told."""
+    if around is None:
+        raise UnseenError("what the element stands in was not told", reading)
+    if expected.matches(str(around)):
+        return True
+    why = _hidden(str(around))
+    if why is not None:
+        raise UnseenError(why, reading)
+    return False
+
+
+def _hidden(around: str) -> str | None:
+    """Why a text that does not match might, were all of it told."""
+    if len(around) >= MAX_AROUND_LENGTH:
+        return "what the element stands in goes on, and only its beginning was told"
+    if any(mask in around for mask in _MASKS):
+        return "what the element stands in has a secret, kept back"
+    return None
