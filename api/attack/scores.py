@@ -133,7 +133,7 @@ class Oracle:
         task = self.rules.task
         goals = set(self.goals)
         components = {m.component for m in task.milestones if m.id in goals}
-        worth = sum(task.weights[name] for name in components) * task.process
+        worth = sum(task.weights.get(name, 0.0) for name in components) * task.process
         if task.outcome is not None:
             worth += max(0.0, task.outcome.success) * task.outcome.scale
         return worth

@@ -65,7 +65,7 @@ def mask_with_reason(
     something."""
     if reward["reward"] is None or has_penalty(reward, at_first_contact=at_first_contact):
         return reward
-    return {
+    masked: RewardJson = {
         **reward,
         "status": "masked",
         "reward": None,
@@ -74,6 +74,9 @@ def mask_with_reason(
         "components": dict.fromkeys(reward["components"]),
         "decided_by": None,
     }
+    if "objectives" in reward:
+        masked["objectives"] = dict.fromkeys(reward["objectives"])
+    return masked
 
 
 def mask_steps(

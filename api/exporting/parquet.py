@@ -80,10 +80,15 @@ SCHEMAS: dict[str, pa.Schema] = {
     ),
     "steps": _table("episode step first last done observation", "action next_observation", _TYPES),
     "rewards": _table(
-        "episode step ruleset status mask components done through",
+        "episode step ruleset status mask components objectives done through",
         "reward credit credit_low credit_high credit_reason siblings next_siblings"
         " first_wrong reason decided_by success cause cause_reason cause_evidence",
-        {**_TYPES, "components": pa.map_(_text, _real), "cause_evidence": pa.list_(_whole)},
+        {
+            **_TYPES,
+            "components": pa.map_(_text, _real),
+            "objectives": pa.map_(_text, _real),
+            "cause_evidence": pa.list_(_whole),
+        },
     ),
     "milestones": _table(
         "episode step id rule version component value worth evidence baseline paid",
@@ -202,15 +207,19 @@ def write(
     return {name: writer.count for name, writer in writers.items()}
 
 
+_MAPS = ("components", "objectives")
+
+
 def write_rewards_twin(folder: Path) -> None:
-    """Write the rewards of an export again, with their components as JSON text.
+    """Write the rewards of an export again, with their components and objectives as JSON text.
 
     For readers that have no type for Arrow's maps, such as Hugging Face's `datasets`.
     """
     source = pq.ParquetFile(folder / "rewards.parquet")
     schema = source.schema_arrow
-    place = schema.get_field_index("components")
-    schema = schema.set(place, pa.field("components", _text, nullable=False))
+    for name in _MAPS:
+        place = schema.get_field_index(name)
+        schema = schema.set(place, pa.field(name, _text, nullable=False))
     part = folder / f"{REWARDS_TWIN}.part"
     writer = _TableWriter(part, schema)
     try:
@@ -218,7 +227,8 @@ def write_rewards_twin(folder: Path) -> None:
             for batch in source.iter_batches(PACKED_ROWS):
                 rows = batch.to_pylist()
                 for row in rows:
-                    row["components"] = canonical(dict(row["components"])).decode()
+                    for name in _MAPS:
+                        row[name] = canonical(dict(row[name])).decode()
                 writer.add(rows)
         writer.finish()
     except BaseException:

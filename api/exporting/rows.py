@@ -220,6 +220,7 @@ def _reward(
         "next_siblings": estimate and estimate.basis["next_n"],
         "first_wrong": estimate and estimate.basis["first_wrong"],
         "components": components,
+        "objectives": sorted(reward.get("objectives", {}).items()),
         "cause": cause and cause["cause"],
         "cause_reason": cause and cause["reason"],
         "cause_evidence": cause and cause["evidence"],

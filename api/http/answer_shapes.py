@@ -278,6 +278,9 @@ class RewardShape(AnswerShape):
     """The number of the event that sealed the step; while it is not sealed, of the log's last."""
     digest: str
     """Of the task, the versions of the rules and the engine."""
+    objectives: dict[str, float | None] | None = None
+    """What the step adds to each objective of the task, beside the reward; null where the rules do
+    not know it, and as a whole where the task has none or the step is not sealed."""
 
 
 class SiblingCreditShape(AnswerShape):

@@ -13,6 +13,7 @@ from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
 from detectors.engine.gaps import NEVER_REPORTED
 from detectors.model.kinds import KINDS
+from detectors.model.rewards import total
 from detectors.model.types import Alarm, Event, Milestone, Reward
 from detectors.sdk.registry import Rule
 from detectors.task.language import MilestoneSpec
@@ -33,9 +34,18 @@ class Explained:
 def in_general(rules: Ruleset) -> list[Explained]:
     """Explain what each milestone of the task waits for."""
     return [
-        Explained(m.id, rules.share[n], (*waits_for(m.when), *terms(m)), ())
+        Explained(m.id, rules.share[n], (*waits_for(m.when), *terms(m), *_objective(rules, m)), ())
         for n, m in enumerate(rules.task.milestones)
     ]
+
+
+def _objective(rules: Ruleset, m: MilestoneSpec) -> Iterator[str]:
+    """Say what a milestone of an objective adds to that."""
+    if m.id in rules.objective_share:
+        yield (
+            f"adds {rules.objective_share[m.id]:g} to the objective {m.component}, nothing to the"
+            " reward"
+        )
 
 
 def of_events(
@@ -137,13 +147,16 @@ class _Why:
         events = ", ".join(map(str, m.evidence))
         if m.baseline:
             return f"was so at the start, and earned nothing (events {events})"
-        verb = "paid" if m.worth >= 0 else "took"
+        verb, worth = "paid" if m.worth >= 0 else "took", m.worth
+        if m.id in self._rules.objective_share:
+            verb = f"gave the objective {m.component}"
+            worth = total((m.value * self._rules.objective_share[m.id],))
         if m.step in self._masked:
             return (
                 f"came true in step {m.step} (events {events}), worth {m.worth:+g}; not paid, since"
                 f" the step is null: {self._masked[m.step]}"
             )
-        return f"{verb} {m.worth:+g} in step {m.step} (events {events})"
+        return f"{verb} {worth:+g} in step {m.step} (events {events})"
 
     def _unknown(self, n: int) -> str:
         """Say which steps are null by what could not be known of milestone ``n``: a source that it

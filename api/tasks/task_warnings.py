@@ -36,7 +36,8 @@ def warnings_over_schedules(rules: Ruleset) -> Iterator[str]:
 
 def _pays(task: Task, n: int) -> bool:
     milestone = task.milestones[n]
-    return milestone.penalty is None and milestone.component not in task.shaped
+    pays_elsewhere = milestone.component in task.shaped or milestone.component in task.objectives
+    return milestone.penalty is None and not pays_elsewhere
 
 
 def _warn_of_weights(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:

@@ -729,6 +729,10 @@ class Reward(RewardBase):
     digest: str
     """Of the task, the versions of the rules and the engine."""
 
+    objectives: Mapping[str, float | None] | None = None
+    """What the step adds to each objective of the task, beside the reward; None where the rules do
+    not know it, and as a whole where the task has none or the step is not sealed."""
+
     credit: float | None = None
     """What the view credits to the step; None while the episode is not closed, and where the reward
     is."""

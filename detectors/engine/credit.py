@@ -301,7 +301,9 @@ class Credit:
         award, node = self._state.award(owner), self._top(owner)
         standing = self._conditions.standing(node)
         had = award.best > award.base or award.paid != 0.0
-        if award.paid or (had and self._specs[owner].component in self._rules.task.shaped):
+        task, component = self._rules.task, self._specs[owner].component
+        is_unpaid = component in task.shaped or component in task.objectives
+        if award.paid or (had and is_unpaid):
             self._pay(node, award.base - award.best, 0.0 - award.paid, standing, evidence)
         self._state.awards[owner] = Award(
             award.base,

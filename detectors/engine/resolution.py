@@ -222,6 +222,7 @@ def _without_value(rules: Ruleset, reward: Reward, reason: str) -> Reward:
         mask=True,
         reason=reason,
         components=dict.fromkeys(rules.components),
+        objectives=dict.fromkeys(rules.task.objectives),
         decided_by=None,
     )
 
@@ -239,7 +240,8 @@ def unasked_reward(rules: Ruleset, reward: Reward) -> Reward:
 def _with_additions(rules: Ruleset, reward: Reward, additions: Iterable[Milestone]) -> Reward:
     """The reward with further milestones, and what that makes it worth."""
     milestones = (*reward.milestones, *additions)
-    names = sorted({*rules.components, *(m.component for m in milestones)})
+    others = {m.component for m in milestones} - set(rules.task.objectives)
+    names = sorted({*rules.components, *others})
     return reward._replace(
         reward=total(m.worth for m in milestones),
         components={

@@ -135,7 +135,22 @@ class Sealer:
             success=state.success if state.closed else None,
             through=seq,
             digest=self._ruleset.digest,
+            objectives=self._objectives(reason, milestones),
         )
+
+    def _objectives(
+        self, reason: str | None, milestones: tuple[Milestone, ...]
+    ) -> dict[str, float | None]:
+        """What the step adds to each objective; not known where the whole step is not."""
+        names, shares = self._ruleset.task.objectives, self._ruleset.objective_share
+        if reason is not None:
+            return dict.fromkeys(names)
+        return {
+            name: total(
+                m.value * shares[m.id] for m in milestones if m.component == name and not m.baseline
+            )
+            for name in names
+        }
 
     def _components(
         self, value: float | None, milestones: tuple[Milestone, ...]

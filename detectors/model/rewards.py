@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from detectors.model.codec import canonical
 from detectors.model.types import Milestone, Reward, Stage, Status, Verdict
@@ -58,6 +58,7 @@ class RewardJson(TypedDict):
     success: bool | None
     through: int
     digest: str
+    objectives: NotRequired[dict[str, float | None]]
 
 
 def total(parts: Iterable[float]) -> float:
@@ -135,8 +136,8 @@ def episode_total(values: Iterable[float | None]) -> float | None:
 
 
 def reward_to_json(r: Reward) -> RewardJson:
-    """A reward as the wire has it."""
-    return {
+    """A reward as the wire has it; `objectives` only of a task that has some."""
+    told: RewardJson = {
         "episode": r.episode,
         "step": r.step,
         "status": r.status,
@@ -162,6 +163,9 @@ def reward_to_json(r: Reward) -> RewardJson:
         "through": r.through,
         "digest": r.digest,
     }
+    if r.objectives:
+        told["objectives"] = dict(r.objectives)
+    return told
 
 
 def encode_reward(reward: Reward) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 Json = Any
@@ -138,7 +139,8 @@ class Verdict(NamedTuple):
 
 class Reward(NamedTuple):
     """What the trainer gets for one step; ``reward`` is None wherever it is not known, and then
-    ``mask``."""
+    ``mask``. ``objectives``: what stands beside the reward, by name; None where the rules alone
+    do not know the step."""
 
     episode: str
     step: int
@@ -154,3 +156,4 @@ class Reward(NamedTuple):
     success: bool | None
     through: int
     digest: str
+    objectives: Mapping[str, float | None] = MappingProxyType({})

@@ -55,6 +55,7 @@ from detectors.task.value_types import (
     MILLISECONDS,
     MOMENTS,
     NOT_NEGATIVE,
+    OBJECTIVES,
     ON_MISMATCH,
     ORIGINS,
     POSITIVE,
@@ -446,6 +447,12 @@ class Task:
     )
     weights: Mapping[str, float] = key(
         "The worth of each component.", COMPONENT_WEIGHTS, DEFAULT_WEIGHTS
+    )
+    objectives: Mapping[str, float] = key(
+        "Values beside the reward, by name: what the milestones of such a component come to.",
+        OBJECTIVES,
+        {},
+        omit_default=True,
     )
     credit: Mapping[str, Credit] = key(
         "progress: a milestone pays once; level: each step pays by how far it is met then.",

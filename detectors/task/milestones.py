@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from detectors.model.types import Condition
 from detectors.model.validation import Path, TaskReader
 from detectors.sdk.registry import Rule, rules
+from detectors.sdk.tier_rules import is_judged
 from detectors.task.language import MilestoneSpec, Task
 from detectors.task.semantics import ONE_THING, is_positive, is_single
+from detectors.task.value_types import COMPONENTS, MAX_OBJECTIVES, is_objective_name
 
 MAX_CHAIN = 64
 MAX_NAMED = 50
@@ -29,12 +31,43 @@ def check_milestones(read: TaskReader, task: Task) -> None:
     """Note what is wrong with the milestones of a task, each by itself and together."""
     for n, milestone in enumerate(task.milestones):
         path: Path = ("milestones", n)
-        if milestone.component not in task.weights:
-            expected = f"a weight for it: give weights.{milestone.component}"
-            read.note((*path, "component"), milestone.component, expected)
+        _check_component(read, task, milestone, path)
         _check_milestone(read, milestone, path, task.credit)
     _check_references(read, task.milestones)
     _check_circles(read, task.milestones)
+
+
+def check_objectives(read: TaskReader, task: Task) -> None:
+    """Note objectives of names that there can't be, or to which no milestone belongs."""
+    if len(task.objectives) > MAX_OBJECTIVES:
+        read.note(("objectives",), len(task.objectives), f"at most {MAX_OBJECTIVES} of them")
+    used = {milestone.component for milestone in task.milestones}
+    for name in task.objectives:
+        if not is_objective_name(name):
+            expected = (
+                "a name of lower case letters, digits and _, at most 32, that is no component's"
+            )
+            read.note(("objectives", name), name, expected)
+        elif name not in used:
+            expected = f"a milestone with component: {name}"
+            read.note(("objectives", name), task.objectives[name], expected)
+
+
+def _check_component(read: TaskReader, task: Task, m: MilestoneSpec, path: Path) -> None:
+    """Refuse a component that is neither weighed nor an objective, and in an objective what no
+    reading of events decides."""
+    if m.component in task.objectives:
+        if m.penalty is not None:
+            expected = "no penalty in an objective, which takes nothing from the reward"
+            read.note((*path, "penalty"), m.penalty, expected)
+        if is_judged(rules()[m.when.rule]):
+            expected = f"a condition that events decide, in the objective {m.component}"
+            read.note((*path, "when"), m.when.rule, expected)
+    elif m.component not in task.weights:
+        expected = f"a weight for it: give weights.{m.component}"
+        if m.component not in COMPONENTS:
+            expected = f"one of {', '.join(COMPONENTS)}, or objectives.{m.component}"
+        read.note((*path, "component"), m.component, expected)
 
 
 def required_milestones(milestone: MilestoneSpec) -> tuple[str, ...]:

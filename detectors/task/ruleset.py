@@ -102,9 +102,10 @@ class Slot:
 @dataclass(slots=True)
 class Ruleset:
     """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the
-    episode's reward; ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it rests
-    on something *not* having happened; ``turning[i]``: the ids of all that it rests on, itself too,
-    if more that happens there may be worth less; ``final[i]``: whether, once earned, it can't
+    episode's reward; ``objective_share``: of each milestone of an objective, by its id, what a full
+    level is worth there; ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it
+    rests on something *not* having happened; ``turning[i]``: the ids of all that it rests on,
+    itself too, if more that happens there may be worth less; ``final[i]``: whether, once earned, it can't
     change any more: then its leaf need not be read again; ``metered``: whether a rule may cost as
     much as `detectors.model.budget` allows, and is not to be asked where others wait."""
 
@@ -116,6 +117,7 @@ class Ruleset:
     gates: list[int | None]
     dependents: dict[int, list[int]]
     share: list[float]
+    objective_share: dict[str, float]
     components: tuple[str, ...]
     index: dict[str, int]
     negative: list[bool]
@@ -276,7 +278,10 @@ def compile_task(task: Task) -> Ruleset:
         gates=gates,
         dependents=dependents,
         share=_shares(task),
-        components=tuple(sorted({*(m.component for m in task.milestones), *task.endings})),
+        components=tuple(
+            sorted({*(m.component for m in task.milestones), *task.endings} - set(task.objectives))
+        ),
+        objective_share=_objective_shares(task),
         index=index,
         negative=(negative := _negative(task, nodes)),
         turning=_turning(task, nodes, negative),
@@ -420,10 +425,23 @@ def _shares(task: Task) -> list[float]:
         (
             -m.penalty * task.process
             if m.penalty is not None
-            else task.process * task.weights[m.component] * m.weight / sums[m.component]
+            else task.process * task.weights.get(m.component, 0.0) * m.weight / sums[m.component]
         )
         for m in task.milestones
     ]
+
+
+def _objective_shares(task: Task) -> dict[str, float]:
+    """What each objective comes to, times each of its milestones' part of it."""
+    sums = {
+        name: sum(m.weight for m in task.milestones if m.component == name)
+        for name in task.objectives
+    }
+    return {
+        m.id: task.objectives[m.component] * m.weight / sums[m.component]
+        for m in task.milestones
+        if m.component in task.objectives
+    }
 
 
 def _digest(task: Task, nodes: list[ConditionNode]) -> str:

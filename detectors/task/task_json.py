@@ -17,7 +17,7 @@ from detectors.model.validation import TaskReader, is_text
 from detectors.task.episode_terms import check_endings, complete_shaping
 from detectors.task.escalation import check_escalation, check_judged, complete_escalation
 from detectors.task.language import TASK, Task
-from detectors.task.milestones import check_milestones, default_component
+from detectors.task.milestones import check_milestones, check_objectives, default_component
 from detectors.task.probes import check_probes
 from detectors.task.schedules import check_places, knots_to_check, scheduled_document
 from detectors.task.task_versions import convert_task
@@ -80,6 +80,7 @@ def _check(reader: TaskReader, task: Task, spec: Mapping[str, Json]) -> None:
     given = spec.get("milestones")
     if isinstance(given, list) and len(given) == len(task.milestones):
         check_milestones(reader, task)
+        check_objectives(reader, task)
         check_endings(reader, task, spec)
         check_judged(reader, task)
         check_escalation(reader, task, spec.get("escalation") or {})

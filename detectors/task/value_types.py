@@ -3,6 +3,7 @@ asked in which order. language.py has the objects that they stand in."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Literal
@@ -73,7 +74,30 @@ VERSION = text(
     max_length=MAX_VERSION,
     is_valid=lambda version: "\0" not in version,
 )
-COMPONENT = choice(COMPONENTS)
+_OBJECTIVE_PATTERN = r"[a-z][a-z0-9_]{0,31}"
+COMPONENT: JsonType[str] = checked_type(
+    lambda value: value in COMPONENTS or is_objective_name(value),
+    f"one of {', '.join(COMPONENTS)}, or the name of an objective",
+    {
+        "anyOf": [
+            {"enum": list(COMPONENTS)},
+            {"type": "string", "pattern": f"^{_OBJECTIVE_PATTERN}$"},
+        ]
+    },
+    str,
+)
+OBJECTIVES = MapOf(
+    number(above=0), "an object of names (lower case letters, digits and _, at most 32) and numbers"
+)
+MAX_OBJECTIVES = 32
+
+
+def is_objective_name(name: Json) -> bool:
+    """Whether an objective may be called so: no component is."""
+    is_name = isinstance(name, str) and re.fullmatch(_OBJECTIVE_PATTERN, name) is not None
+    return is_name and name not in COMPONENTS
+
+
 POSITIVE = number(above=0)
 NOT_NEGATIVE = number(0)
 MILLISECONDS = whole(0, 60_000, noun="milliseconds, a whole number")

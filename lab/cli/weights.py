@@ -75,7 +75,8 @@ def fit(
 def weighed_components(rules: Ruleset) -> list[str]:
     """Return the components that milestones of the task pay, sorted."""
     task = rules.task
-    earning = {m.component for m in task.milestones if m.penalty is None} - set(task.shaped)
+    beside = {*task.shaped, *task.objectives}
+    earning = {m.component for m in task.milestones if m.penalty is None} - beside
     return sorted(name for name in earning if task.weights[name] > 0 and name not in task.credit)
 
 
