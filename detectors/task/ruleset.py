@@ -105,9 +105,9 @@ class Ruleset:
     episode's reward; ``objective_share``: of each milestone of an objective, by its id, what a full
     level is worth there; ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it
     rests on something *not* having happened; ``turning[i]``: the ids of all that it rests on,
-    itself too, if more that happens there may be worth less; ``final[i]``: whether, once earned, it can't
-    change any more: then its leaf need not be read again; ``metered``: whether a rule may cost as
-    much as `detectors.model.budget` allows, and is not to be asked where others wait."""
+    itself too, if more that happens there may be worth less; ``final[i]``: whether, once earned, it
+    can't change any more: then its leaf need not be read again; ``metered``: whether a rule may
+    cost as much as `detectors.model.budget` allows, and is not to be asked where others wait."""
 
     task: Task
     digest: str

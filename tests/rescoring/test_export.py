@@ -235,11 +235,12 @@ def test_the_card_says_what_the_tables_are(exported: Path) -> None:
 
 
 def test_the_twin_of_the_rewards_says_the_same(exported: Path) -> None:
-    """Its components are JSON: `datasets` has no type for a map."""
+    """Its components and objectives are JSON: `datasets` has no type for a map."""
     rows = pq.read_table(exported / "rewards.parquet").to_pylist()
     twin = pq.read_table(exported / REWARDS_TWIN).to_pylist()
-    assert [{**row, "components": dict(row["components"])} for row in rows] == [
-        {**row, "components": orjson.loads(row["components"])} for row in twin
+    maps = ("components", "objectives")
+    assert [{**row, **{name: dict(row[name]) for name in maps}} for row in rows] == [
+        {**row, **{name: orjson.loads(row[name]) for name in maps}} for row in twin
     ]
     assert any(row["mask"] and row["reward"] is None for row in twin)
 
