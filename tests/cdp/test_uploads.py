@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Page
 
 from detectors.task.ruleset import Ruleset
-from tests.cdp.site import Site
+from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.logs import began, ruleset, run
@@ -92,6 +92,31 @@ async def test_an_upload_is_asked_for_by_name_true_size_and_field(
             else:
                 assert sizes == {"größe.pdf": 4711, "a.txt": 5}
                 assert _paid(rules, watch, cases) == set(UPLOADED)
+
+
+async def test_of_a_form_that_a_redirect_answers_the_body_is_unknown_and_the_submission_known(
+    browser: Chromium, page: Page, site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("notes")
+    site.page("/up", Answer(status=303, headers=(("location", "/done"),)))
+    site.page("/done", "<title>done</title>")
+    to = {**SEND, "redirect_to": "/done"}
+    submitted = {"form_submitted": {"action": "/up", "fields": {"q": "v", "cv": "a.txt"}}}
+    for when, pays in (
+        ({"request_accepted": {**to, "file": "a.txt"}}, None),
+        ({"sequence": {"of": [submitted, {"request_accepted": to}]}}, 0.2),
+    ):
+        rules = ruleset({"id": "m", "component": "ui", "when": when}, origin=site.url)
+        async with watching(browser, rules.plan("e")) as watch:
+            await page.goto(site.page("/", FORM))
+            await page.set_input_files("[name=cv]", tmp_path / "a.txt")
+            await page.click("button")
+            await watch.one("request.finished", url=f"{site.url}/done")
+            await watch.fence()
+        (reward,) = run(
+            rules, ("episode.opened", {}), began(0), *watch.seen, ("episode.closed", {})
+        )
+        assert reward.reward == pays, reward.reason
 
 
 async def test_what_no_rule_asks_for_is_not_recorded(
