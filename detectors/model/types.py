@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 Json = Any
@@ -156,4 +155,4 @@ class Reward(NamedTuple):
     success: bool | None
     through: int
     digest: str
-    objectives: Mapping[str, float | None] = MappingProxyType({})
+    objectives: Mapping[str, float | None] = {}
