@@ -85,6 +85,11 @@ CLASSES: tuple[AttackClass, ...] = (
         changes.copy_pages,
     ),
     AttackClass(
+        "pushed",
+        "a script of the site puts each address there (pushState), of which no page is loaded",
+        changes.push_addresses,
+    ),
+    AttackClass(
         "hidden",
         "the fields that were filled in, and what is shown, are not visible",
         changes.hide_contents,

@@ -15,12 +15,15 @@ from api.attack.scores import Limit, Oracle
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Json
 from detectors.sdk.request_facts import writes
+from detectors.sdk.site import origin_of
 
 Made = Iterator[tuple[str, Iterable[Event], Limit]]
 Change = Callable[[Event], Event | None]
 """Returns the event as the adversary has it, None where there is none."""
 _LOCAL = ("file:///tmp/copy", "view-source:", "data:text/html,", "blob:")
 _OF_ANSWER = ("hops", "body", "headers", "response", "mime", "document_gone", "aborted")
+_NOWHERE = "/-"
+"""The path from which a document was loaded whose script puts other addresses there."""
 _CONSTANTS = ("constant", "0", "^.*$", "")
 _NOT_TYPED = ("checkbox", "radio", "file", "date", "datetime-local", "month", "time", "week")
 _NOT_TEXT_TYPES = (*_NOT_TYPED, "range", "color")
@@ -145,6 +148,20 @@ def copy_pages(oracle: Oracle) -> Made:
         events, _ = _changed_log(oracle, move)
         rest = [event for event in events if event.seq not in served]
         yield scheme.rstrip(",/"), rest, oracle.limit_untouched(_of_pages(oracle))
+
+
+def push_addresses(oracle: Oracle) -> Made:
+    """Every document was loaded from one place of its site, and script put the address there."""
+    yield from _vary(oracle, "pushState", _pushed)
+
+
+def _pushed(event: Event) -> Event:
+    is_page = event.kind == "page.navigated" and not event.data.get("baseline")
+    origin = origin_of(str(event.data.get("url")))
+    if not is_page or event.data.get("same_document") or not origin.startswith("http"):
+        return event
+    data = {name: value for name, value in event.data.items() if name != "status"}
+    return event._replace(data={**data, "document": f"{origin}{_NOWHERE}"})
 
 
 def _moved(places: Mapping[str, str]) -> Change:

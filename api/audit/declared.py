@@ -10,6 +10,7 @@ import orjson
 from api.audit.store import Audits
 from detectors.model.errors import DetectorError
 from detectors.task.language import Task
+from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 
 
@@ -17,7 +18,8 @@ class Declared(NamedTuple):
     """One version of a task.
 
     ``again``: the milestones that one episode may be paid for more than once; ``components``: of
-    each milestone."""
+    each milestone; ``documents``: the milestones that pay only where a document was loaded from an
+    address."""
 
     id: str
     version: str
@@ -25,6 +27,7 @@ class Declared(NamedTuple):
     milestones: tuple[str, ...]
     again: frozenset[str]
     components: Mapping[str, str]
+    documents: frozenset[str]
 
 
 async def read_declared(audits: Audits, number: int) -> Declared:
@@ -34,11 +37,23 @@ async def read_declared(audits: Audits, number: int) -> Declared:
     try:
         task = task_from_json(orjson.loads(row.body), stored=True)
     except (DetectorError, ValueError):
-        return Declared(row.id, row.version, row.attainable, (), frozenset(), {})
+        return Declared(row.id, row.version, row.attainable, (), frozenset(), {}, frozenset())
     components = {one.id: one.component for one in task.milestones}
     return Declared(
-        row.id, row.version, row.attainable, tuple(components), repeatable(task), components
+        row.id,
+        row.version,
+        row.attainable,
+        tuple(components),
+        repeatable(task),
+        components,
+        asking_for_documents(task),
     )
+
+
+def asking_for_documents(task: Task) -> frozenset[str]:
+    """The milestones that do not pay for an address that only page script put there."""
+    asking = (node.owner for node in compile_task(task).nodes if node.loaded is not None)
+    return frozenset(task.milestones[owner].id for owner in asking)
 
 
 def repeatable(task: Task) -> frozenset[str]:

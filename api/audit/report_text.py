@@ -92,6 +92,12 @@ def _task(task: Mapping[str, Any]) -> Iterator[str]:
     for name in ("never_hit", "always_hit"):
         if task[name]:
             yield f"  {name.replace('_', ' ')}: {', '.join(task[name])}"
+    if task["never_loaded"]:
+        yield (
+            f"  never hit, and asks for a document at an address: {', '.join(task['never_loaded'])}"
+            " (where page script puts the address there, `loaded: false` counts it; `milestoned"
+            " task explain` and the episode's page say what came nearest)"
+        )
 
 
 def _starts(starts: Sequence[Mapping[str, Any]]) -> Iterator[str]:

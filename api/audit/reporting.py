@@ -90,6 +90,7 @@ class _Task:
         hits_by_id = {
             id: self.milestones.get(id, _MilestoneHits()) for id in self.declared.milestones
         }
+        never_hit = [id for id, hits in hits_by_id.items() if known and not hits.reached]
         return {
             "task": self.declared.id,
             "version": self.declared.version,
@@ -109,7 +110,8 @@ class _Task:
                 }
                 for id, hits in hits_by_id.items()
             ],
-            "never_hit": [id for id, hits in hits_by_id.items() if known and not hits.reached],
+            "never_hit": never_hit,
+            "never_loaded": [id for id in never_hit if id in self.declared.documents],
             "always_hit": [
                 id for id, hits in hits_by_id.items() if known and hits.of_known == known
             ],

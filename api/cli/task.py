@@ -222,6 +222,8 @@ def try_tasks(
                 failed |= one.wrong is not None
                 came = f"total {total_in_words(one.total)} of {rules.attainable:g}"
                 print(f"{path}: {one.kind} {one.name}: {one.wrong or 'ok'}, {came}")
+                for hint in one.hints:
+                    print(f"    {hint}")
             if missing is not None:
                 failed = 1
                 print(f"{path}: tests: wanted {missing}", file=sys.stderr)

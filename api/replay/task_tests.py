@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -24,6 +24,8 @@ from typing import Literal, NamedTuple
 import orjson
 
 from api.replay.recordings import MAX_FILE, RecordingError, read_file, read_frames, read_said
+from api.rewards.explaining import of_events
+from api.rewards.near_miss import BY_SCRIPT
 from api.verdicts.recorded import Playback
 from common.regular_file import read_regular
 from detectors.model.codec import (
@@ -59,13 +61,15 @@ class BadTestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What one test came to; ``total`` is None where a step of it is not known."""
+    """What one test came to; ``total`` is None where a step of it is not known. ``hints``: of one
+    that fails, what its author may not know."""
 
     name: str
     kind: str
     total: float | None
     success: bool | None
     wrong: str | None
+    hints: tuple[str, ...] = ()
 
 
 _LINES = 500
@@ -150,13 +154,23 @@ def _run(rules: Ruleset, test: Json, beside: Path | None, where: str) -> Tested:
     events, said = read_of(source, beside, f"{where}.{kind}")
     score = _score(rules, events, said)
     check = _check_oracle if kind == "oracle" else _check_adversarial
+    wrong = check(score, expected)
     return Tested(
         source if isinstance(source, str) else f"{kind} {where}",
         kind,
         episode_total(reward.reward for reward in score.rewards),
         score.success,
-        check(score, expected),
+        wrong,
+        tuple(_address_hints(rules, events)) if wrong and kind == "oracle" else (),
     )
+
+
+def _address_hints(rules: Ruleset, events: Sequence[Event]) -> Iterator[str]:
+    """Yield which milestones did not pay as only page script put their address there."""
+    if not events:
+        return
+    for one in of_events(rules, events, events[0].episode)[0]:
+        yield from (f"{one.id}: {line.strip()}" for line in one.became if BY_SCRIPT in line)
 
 
 def _kind_of(test: Json, where: str) -> Kind:

@@ -19,11 +19,13 @@ from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.sdk.arguments import MATCHERS
 from detectors.sdk.decorators import by_script
+from detectors.sdk.documents import document_of
 from detectors.sdk.registry import Rule, foreign, rules
 from detectors.sdk.site import is_at
 from detectors.sdk.world import World
 from detectors.task.ruleset import ConditionNode
 
+BY_SCRIPT = "only page script put that address there"
 _PLACES = ("element", "widget", "form")
 
 
@@ -60,7 +62,8 @@ class _Anything:
 class Miss:
     """An event that came near: which arguments it failed (none: the event as such does not count),
     how far it got; ``unseen``: why nobody knows; ``site``: the origins that its page has to be of,
-    where it is of none of them."""
+    where it is of none of them; ``document``: from where its document was loaded, where only page
+    script put the address there."""
 
     event: Event
     step: int
@@ -69,6 +72,7 @@ class Miss:
     level: float
     unseen: str = ""
     site: tuple[str, ...] = ()
+    document: str = ""
 
     @property
     def nearness(self) -> tuple[float, int, int]:
@@ -103,6 +107,8 @@ class Misses:
                     miss = Miss(event, step, (), 0, 0.0, failed)
                 if node.site is not None and is_at(event, world, node.site) is False:
                     miss = replace(miss, site=tuple(sorted(node.site)))
+                if node.loaded is not None and node.loaded.is_met(event, world) is False:
+                    miss = replace(miss, document=document_of(event, world))
                 known = self.nearest.get(node.id)
                 if known is None or miss.nearness >= known.nearness:
                     self.nearest[node.id] = miss
@@ -150,9 +156,20 @@ def in_words(miss: Miss | None, rule: str, given: object) -> str:
     the arguments of ``rule`` as the task has them."""
     if miss is None:
         return "no event that this rule reads is in the log"
+    described = _described(miss, rule, given)
     if miss.site:
-        return f"{_described(miss, rule, given)} (its page is not of {' or '.join(miss.site)})"
-    return _described(miss, rule, given)
+        described += f" (its page is not of {' or '.join(miss.site)})"
+    if miss.document and miss.level > 0:
+        described += f" ({by_push(miss.document)})"
+    return described
+
+
+def by_push(document: str) -> str:
+    """Say that only page script put an address there, and what to write where that is to count."""
+    return (
+        f"{BY_SCRIPT}: its document was loaded from {clip(document)};"
+        " `loaded: false` counts it, as single-page applications need it"
+    )
 
 
 def _described(miss: Miss, rule: str, given: object) -> str:
@@ -162,9 +179,14 @@ def _described(miss: Miss, rule: str, given: object) -> str:
     if 0 < miss.level < 1:
         return f"nearest: {where} brought it to {miss.level:.0%}: {shown}"
     if miss.level >= 1:
-        fulfils = "would fulfil it on the task's own site" if miss.site else "fulfils it"
-        return f"{where} {fulfils}: {shown}"
+        return f"{where} {_fulfils(miss)}: {shown}"
     return f"nearest: {where}{_why_not(miss, rule, given)}: {shown}"
+
+
+def _fulfils(miss: Miss) -> str:
+    if miss.site:
+        return "would fulfil it on the task's own site"
+    return "would fulfil it, were its document loaded there" if miss.document else "fulfils it"
 
 
 def _why_not(miss: Miss, rule: str, given: object) -> str:

@@ -76,10 +76,11 @@ def _page(event: Event, origin: str | None) -> Offers:
     data = event.data
     frames: JsonObject = {} if data.get("main", True) else {"frames": True}
     addresses = list(_addresses(data.get("url"), origin))
-    if addresses and not data.get("same_document"):
-        yield {"url_reached": {"url": addresses[0], **frames, "loaded": True}}
     for address in addresses:
         yield {"url_reached": {"url": address, **frames}}
+    if data.get("same_document"):
+        for address in addresses:
+            yield {"url_reached": {"url": address, **frames, "loaded": False}}
 
 
 def _title(event: Event, origin: str | None) -> Offers:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from detectors.engine.stakes import goals, outcome_worth
 from detectors.model.rewards import total
 from detectors.model.types import Condition
+from detectors.sdk.documents import NAVIGATED
+from detectors.task.guards import Bearing, leaves, names_address
 from detectors.task.language import Task
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.schedules import knots_to_check
@@ -19,6 +21,7 @@ def warnings_of(rules: Ruleset) -> Iterator[str]:
     paying = [n for n in range(len(rules.task.milestones)) if _pays(rules.task, n)]
     yield from _warn_of_weights(rules, paying)
     yield from _warn_of_addresses(rules.task, paying)
+    yield from _warn_of_undecided(rules.task)
     yield from _warn_of_goal(rules, paying)
 
 
@@ -77,9 +80,27 @@ def _warn_of_addresses(task: Task, paying: Sequence[int]) -> Iterator[str]:
         if is_goal and _is_an_address_alone(milestone.when, conditions):
             yield (
                 f"milestones[{n}]: {milestone.id} rests on an address alone, which script"
-                " in the page can put there by pushState; `loaded: true` asks for a document"
-                " there, a request or a state for what was done"
+                " in the page can put there by pushState; without `loaded: false` a document must"
+                " have been loaded there, and a request or a state shows what was done"
             )
+
+
+def _warn_of_undecided(task: Task) -> Iterator[str]:
+    """Warn of each address that both pays and guards, where the task leaves open whether a document
+    must have been loaded there."""
+    undecided = dict.fromkeys(
+        n
+        for n, leaf, bearing in leaves(task)
+        if bearing == Bearing.PAYS | Bearing.GUARDS
+        and leaf.args.get("loaded") is None
+        and names_address(leaf, task.origin)
+    )
+    for n in undecided:
+        yield (
+            f"milestones[{n}]: {task.milestones[n].id} pays, and it guards too (a penalty, or"
+            " another milestone, rests on it), so that an address counts however it came there,"
+            " also by pushState; write `loaded: true` or `loaded: false` beside the address"
+        )
 
 
 def _warn_of_goal(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
@@ -104,8 +125,10 @@ def _warn_of_goal(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
 def _is_an_address_alone(when: Condition, milestones: Mapping[str, Condition]) -> bool:
     """Whether addresses that need no document are enough for it; what a goal requires is looked up
     in ``milestones``."""
-    if when.rule == "url_reached":
-        return not when.args.get("loaded")
+    if when.rule in ("url_reached", "address_says"):
+        return when.args.get("loaded") is False
+    if when.rule in ("observed", "cel"):
+        return when.args.get("kind") == NAVIGATED and "same_document" not in str(when.args)
     parts = [_is_an_address_alone(part, milestones) for part in when.of]
     if when.rule == "goal":
         required = when.args.get("requires")

@@ -14,6 +14,7 @@ from detectors.model.budget import MAX_EPISODE, MAX_EVENT, Meter, metered
 from detectors.model.errors import BudgetError, UnseenError
 from detectors.model.types import Alarm, Event, Reading
 from detectors.sdk.correlation import HIDDEN, value_of
+from detectors.sdk.documents import UNKNOWN_LOAD
 from detectors.sdk.registry import Composite, Moment, Rule, Standing
 from detectors.sdk.site import is_at
 from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated_keys
@@ -179,20 +180,27 @@ class Conditions:
 
     def _readings(self, node: ConditionNode, event: Event) -> Iterable[Reading]:
         """What the leaf reads in the event; nothing where that comes from a page of another site
-        than the task's. Raises `UnseenError` where the page's site is not known."""
+        than the task's, or of a document that was loaded from another address. Raises `UnseenError`
+        where the site, or the address, is not known."""
         assert isinstance(node.rule, Rule)
         world = self._state.world
-        if node.site is None:
-            return node.rule.read(event, world, node.args)
-        is_here = is_at(event, world, node.site)
-        if is_here is False:
-            return ()
+        unknown = ""
+        if node.site is not None:
+            is_here = is_at(event, world, node.site)
+            if is_here is False:
+                return ()
+            unknown = "" if is_here else "the address of the page is not known any more"
+        if node.loaded is not None:
+            is_loaded = node.loaded.is_met(event, world)
+            if is_loaded is False:
+                return ()
+            unknown = unknown or ("" if is_loaded else UNKNOWN_LOAD)
         readings = node.rule.read(event, world, node.args)
-        if is_here is True:
+        if not unknown:
             return readings
         for reading in readings:
             if reading.level > 0:
-                raise UnseenError("the address of the page is not known any more", reading)
+                raise UnseenError(unknown, reading)
         return ()
 
     def _read_unknowable(

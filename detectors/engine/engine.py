@@ -43,8 +43,8 @@ CONTROL = frozenset(
 def relevant_kinds(ruleset: Ruleset) -> frozenset[str]:
     """Return the kinds that can change what an episode is worth under the rules; of all others the
     data don't matter."""
-    leaves = [(node.rule, node.site) for node in ruleset.nodes if isinstance(node.rule, Rule)]
-    if all(rule.alone and site is None for rule, site in leaves):
+    leaves = [(node.rule, node) for node in ruleset.nodes if isinstance(node.rule, Rule)]
+    if all(rule.alone and node.site is None and node.loaded is None for rule, node in leaves):
         return CONTROL | ruleset.slots.keys()
     return CONTROL | ruleset.slots.keys() | FOLDED | STATEFUL
 

@@ -29,7 +29,11 @@ class CountArgs:
             raise ValueError(f"at_least from 1, at_most not below it, both below {most}")
 
 
-@composite(args=CountArgs, absent=lambda args: args.at_most is not None)
+@composite(
+    args=CountArgs,
+    absent=lambda args: args.at_most is not None,
+    effect=lambda args: "supports" if args.at_most is None else "either",
+)
 def count(
     children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: CountArgs
 ) -> float:

@@ -10,6 +10,7 @@ from detectors.matchers import TextMatch, UrlMatch, text_key
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.documents import loaded_arg
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.surroundings import stands_in
 from detectors.sdk.world import World
@@ -33,6 +34,7 @@ class ElementClickedArgs:
         None,
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    loaded: bool | None = loaded_arg()
     presses: bool = arg(
         "A press that no click followed, as on what the page replaces meanwhile, counts too.", False
     )
@@ -74,7 +76,7 @@ def _hears(args: ElementClickedArgs) -> tuple[str, ...]:
 
 
 @rule(
-    version=2,
+    version=3,
     component="ui",
     hears=("element.clicked", "element.pressed"),
     hears_of=_hears,

@@ -10,6 +10,7 @@ from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.documents import loaded_arg
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, shown_key
 
@@ -56,6 +57,7 @@ class ElementStateArgs:
     )
     hidden: bool = arg("Also an element that nobody can see.", False)
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    loaded: bool | None = loaded_arg()
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
@@ -87,7 +89,7 @@ class ElementStateArgs:
         return self.css_class is None and all(getattr(self, name) is None for name in _SET)
 
 
-@rule(component="ui", hears=("element.state_changed",), args=ElementStateArgs)
+@rule(version=2, component="ui", hears=("element.state_changed",), args=ElementStateArgs)
 def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterator[Reading]:
     """An element is in a state now: visible, in view, checked, expanded, selected, pressed,
     disabled, of a class. True until it is otherwise, is gone, or its page is left.

@@ -11,6 +11,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.documents import loaded_arg
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
 from detectors.sdk.surroundings import stands_in
@@ -40,6 +41,7 @@ class FieldFilledArgs:
         True,
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    loaded: bool | None = loaded_arg()
     hidden: bool = arg(
         "Also a text field that is not visible: transparent, smaller than 2 pixels, clipped away,"
         " off the page.",
@@ -62,7 +64,7 @@ class FieldFilledArgs:
 
 
 @rule(
-    version=3,
+    version=4,
     component="form",
     hears=("field.filled",),
     args=FieldFilledArgs,

@@ -10,6 +10,7 @@ from detectors.matchers import UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
+from detectors.sdk.documents import loaded_arg
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
@@ -24,6 +25,7 @@ class FormFilledArgs:
         "Only input by a user counts; false: a value that a script fills in counts too.", True
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    loaded: bool | None = loaded_arg()
     hidden: bool = arg(
         "Also a text field that is not visible: transparent, smaller than 2 pixels, clipped away,"
         " off the page.",
@@ -36,7 +38,7 @@ class FormFilledArgs:
 
 
 @rule(
-    version=4,
+    version=5,
     component="form",
     hears=("field.filled", "field.removed"),
     args=FormFilledArgs,

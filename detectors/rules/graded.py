@@ -14,6 +14,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Read, Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind
+from detectors.sdk.documents import loaded_arg
 from detectors.sdk.kept_back import find_hidden
 from detectors.sdk.registry import rule
 from detectors.sdk.uploads import is_one_of
@@ -37,6 +38,7 @@ class GradedArgs:
     )
     app: TextMatch | None = arg("Only of this application (desktop kinds).", None)
     url: UrlMatch | None = arg("Only in a frame at this address (browser kinds).", None)
+    loaded: bool | None = loaded_arg()
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
@@ -76,7 +78,13 @@ class GradedArgs:
         return asks_of_reads(self.kind, self.reads)
 
 
-@rule(component="goal", args=GradedArgs, hears_of=lambda args: (args.kind,), single=lambda _: True)
+@rule(
+    version=2,
+    component="goal",
+    args=GradedArgs,
+    hears_of=lambda args: (args.kind,),
+    single=lambda _: True,
+)
 def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
     """What stands at `value` in an event of this kind, as a level from 0 to 1: a distance, tiers of
     a number, the likeness of a text to another (F1 of its words, BLEU), the share of what was to be

@@ -18,7 +18,12 @@ def _remaining(levels: Sequence[float]) -> float:
 
 
 @composite(
-    args=NoneOfArgs, initial=1.0, latches=False, present=_remaining, absent=lambda args: True
+    args=NoneOfArgs,
+    initial=1.0,
+    latches=False,
+    present=_remaining,
+    absent=lambda args: True,
+    effect=lambda args: "opposes",
 )
 def none_of(
     children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: NoneOfArgs

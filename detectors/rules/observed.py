@@ -14,6 +14,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
+from detectors.sdk.documents import loaded_arg
 from detectors.sdk.kept_back import find_hidden
 from detectors.sdk.uploads import is_one_of
 from detectors.sdk.world import World
@@ -28,6 +29,7 @@ class ObservedArgs:
     )
     app: TextMatch | None = arg("Only of this application (desktop kinds).", None)
     url: UrlMatch | None = arg("Only in a frame at this address (browser kinds).", None)
+    loaded: bool | None = loaded_arg()
     distinct: str | None = arg("A path whose value identifies an occurrence, for `repeat`.", None)
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
@@ -53,7 +55,7 @@ class ObservedArgs:
         return asks_of_reads(self.kind, self.reads)
 
 
-@kind_rule(args=ObservedArgs, version=3)
+@kind_rule(args=ObservedArgs, version=4)
 def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading]:
     """An event of this kind has these facts. Actions of a page's script (`trusted: false`) do not
     count, unless `where` itself names `trusted`; nor does what a window contained when it opened

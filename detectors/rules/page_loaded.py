@@ -9,6 +9,7 @@ from detectors.matchers import UrlMatch
 from detectors.matchers.url import url_key
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.documents import errors_arg, is_error_page, loaded_arg
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -16,9 +17,12 @@ from detectors.sdk.world import World
 @dataclass(frozen=True, slots=True)
 class PageLoadedArgs:
     url: UrlMatch = arg("The address of the page; a path resolves against the task's origin.")
+    loaded: bool | None = loaded_arg()
+    errors: bool | None = errors_arg()
 
 
 @rule(
+    version=2,
     component="nav",
     hears=("page.loaded",),
     args=PageLoadedArgs,
@@ -27,6 +31,9 @@ class PageLoadedArgs:
 )
 def page_loaded(event: Event, world: World, args: PageLoadedArgs) -> Iterator[Reading]:
     """The load event of a tab's main frame fires at the address. A page that never finishes is
-    not loaded."""
+    not loaded, and script that puts another address there before the event (`history.pushState`)
+    does not make it that page."""
+    if not args.errors and is_error_page(event, world):
+        return
     if event.data.get("main") and args.url.matches(str(event.data.get("url"))):
         yield Reading(1.0, f"doc:{event.data.get('frame')}")

@@ -12,6 +12,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.documents import loaded_arg
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -33,6 +34,7 @@ class PointedAtArgs:
         False,
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    loaded: bool | None = loaded_arg()
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
@@ -65,6 +67,7 @@ def _hears(args: PointedAtArgs) -> tuple[str, ...]:
 
 
 @rule(
+    version=2,
     component="ui",
     hears=("element.clicked", "element.pressed"),
     hears_of=_hears,

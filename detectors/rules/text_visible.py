@@ -9,6 +9,7 @@ from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.documents import loaded_arg
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, shown_key
 
@@ -22,6 +23,7 @@ class TextVisibleArgs:
         False,
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    loaded: bool | None = loaded_arg()
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
@@ -33,6 +35,7 @@ def _hears(args: TextVisibleArgs) -> tuple[str, ...]:
 
 
 @rule(
+    version=2,
     component="ui",
     hears=("text.appeared", "text.shown"),
     hears_of=_hears,

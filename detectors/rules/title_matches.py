@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import TextMatch, UrlMatch, text_key
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.documents import loaded_arg
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -18,6 +19,7 @@ class TitleMatchesArgs:
     url: UrlMatch | None = arg(
         "Only while the tab is at this address: a title alone is easily borne.", None
     )
+    loaded: bool | None = loaded_arg()
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, or of no site.",
         False,
@@ -25,6 +27,7 @@ class TitleMatchesArgs:
 
 
 @rule(
+    version=2,
     component="nav",
     hears=("page.title_changed",),
     args=TitleMatchesArgs,

@@ -9,6 +9,7 @@ from detectors.matchers import UrlMatch
 from detectors.matchers.url import url_key
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.documents import is_error_page, is_load, loaded_arg
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -19,9 +20,7 @@ class UrlReachedArgs:
         "The address; a path resolves against the task's origin, `*` in it is a run of characters."
     )
     frames: bool = arg("Whether a child frame at the address counts too.", False)
-    loaded: bool = arg(
-        "Only by a document that was loaded there: neither pushState nor a hash counts.", False
-    )
+    loaded: bool | None = loaded_arg()
     errors: bool = arg(
         "Whether a page that the server answered with an error, 400 or above, counts too.", False
     )
@@ -29,24 +28,26 @@ class UrlReachedArgs:
 
 @rule(
     component="nav",
-    version=2,
+    version=3,
     hears=("page.navigated",),
     args=UrlReachedArgs,
     index_args=lambda args: args.url.keys(),
     index_event=lambda event: (url_key(str(event.data.get("url"))),),
 )
 def url_reached(event: Event, world: World, args: UrlReachedArgs) -> Iterator[Reading]:
-    """The main frame of any tab commits the address, by a load, a redirect, pushState or a hash.
+    """The main frame of any tab commits the address, and its document was loaded from there: by a
+    link, a form, a redirect. The fragment may change in the document.
 
     True until that tab goes to another address. A page that does not exist (404), or that the
-    server could not or would not give, is not reached. A pushState of the site's own script
-    counts, as single-page applications need it: their routes are such addresses, and a click
-    cannot be distinguished from a script of the page. `loaded: true` requires a document at the
-    address; `request_answered` with `which: document` requires the server's answer.
+    server could not or would not give, is not reached. An address that only page script put there
+    (`history.pushState`) does not count: any script may put any address of the site there. In a
+    single-page application, whose routes are such addresses, write `loaded: false`, and beside it
+    what the route shows or does. In a guard, as a penalty, it counts by default: a forbidden
+    address is reached however it came there.
     """
-    if args.loaded and event.data.get("same_document"):
-        return
-    if not args.errors and type(event.data.get("status")) is int:
+    # An application of one page may be served by whatever page answers, its error page too.
+    is_judged = is_load(event) or args.loaded
+    if is_judged and not args.errors and is_error_page(event, world):
         return
     if (args.frames or event.data.get("main")) and args.url.matches(str(event.data.get("url"))):
         yield Reading(1.0, f"url:{event.data.get('frame')}")

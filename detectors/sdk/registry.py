@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Json, Reading
@@ -67,6 +67,16 @@ def never(args: object) -> bool:
     return False
 
 
+Effect = Literal["supports", "opposes", "either"]
+"""What the truth of a condition does to another: makes it truer, less true, or now this, now
+that."""
+
+
+def supports(args: object) -> Effect:
+    """For a composite that its parts only make truer."""
+    return "supports"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A leaf rule. ``index_args`` names the only index keys that can ever hit (None: any),
@@ -109,7 +119,8 @@ class Composite:
     ``present``: its level by its parts' present levels; None where its own standing says it.
     ``ticks``: time alone can make it true. ``absent``: whether, under its arguments, it rests on
     something *not* having happened. ``binds``: the value that each part is to be remembered with,
-    as a path into its event (`same`)."""
+    as a path into its event (`same`). ``effect``: what its parts' being true does to it, under its
+    arguments."""
 
     name: str
     version: int
@@ -122,6 +133,7 @@ class Composite:
     ticks: bool = False
     absent: Callable[[Args], bool] = never
     binds: Callable[[Args, int], str] | None = None
+    effect: Callable[[Args], Effect] = supports
 
 
 def no_index(args: object) -> Keys | None:
@@ -179,13 +191,25 @@ def composite(
     ticks: bool = False,
     absent: Callable[[OwnArgs], bool] = never,
     binds: Callable[[OwnArgs, int], str] | None = None,
+    effect: Callable[[OwnArgs], Effect] = supports,
 ) -> Callable[[OwnCombine[OwnArgs]], Composite]:
     """Declare a composite; see `Composite` for what its parts say."""
 
     def declare(combine: OwnCombine[OwnArgs]) -> Composite:
         name, doc = combine.__name__, combine.__doc__ or ""
         return Composite(
-            name, version, args, combine, initial, latches, doc, present, ticks, absent, binds
+            name,
+            version,
+            args,
+            combine,
+            initial,
+            latches,
+            doc,
+            present,
+            ticks,
+            absent,
+            binds,
+            effect,
         )
 
     return declare

@@ -58,11 +58,17 @@ class FieldState(TypedDict):
 
 
 class FrameState(TypedDict):
-    """A frame's tab, its address as last seen, and its fields by their keys."""
+    """A frame's tab, its address as last seen, and its fields by their keys. ``document``: the
+    address from which its document was loaded, where that is another; empty where nobody knows;
+    ``failed``: the server answered that document with an error; ``main``: it is its tab's main
+    frame."""
 
     tab: str
     url: str
     fields: dict[str, FieldState]
+    document: NotRequired[str]
+    failed: NotRequired[bool]
+    main: NotRequired[bool]
 
 
 @dataclass(slots=True)
@@ -81,6 +87,29 @@ class World:
         """The frame's address, or an empty text if it was never seen."""
         known = self.frames.get(frame)
         return known["url"] if known else ""
+
+    def document(self, frame: str) -> str:
+        """The address from which the frame's document was loaded, whatever page script has put
+        there since; an empty text if nobody knows."""
+        known = self.frames.get(frame)
+        return known.get("document", known["url"]) if known else ""
+
+    def is_failed(self, frame: str) -> bool:
+        """Whether the server answered the frame's document with an error."""
+        known = self.frames.get(frame)
+        return known is not None and known.get("failed", False)
+
+    def main_frame(self, tab: str) -> str:
+        """The tab's main frame: of the tab's own name, but where a prerendered page took its
+        place."""
+        if tab in self.frames:
+            return tab
+        main = (
+            name
+            for name, known in self.frames.items()
+            if known["tab"] == tab and known.get("main", False)
+        )
+        return next(main, tab)
 
     def fields(self, frame: str) -> dict[str, FieldState]:
         """The frame's fields as last seen, by field key."""
@@ -274,7 +303,26 @@ def _navigate(world: World, event: Event, step: int) -> None:
     known = world.frames.pop(frame, None)
     kept = known["fields"] if known and data.get("same_document") else {}
     url = str(data.get("url"))[: MAX_URL + 1]
-    _keep_frame(world, frame, {"tab": str(data.get("tab")), "url": url, "fields": kept})
+    state: FrameState = {"tab": str(data.get("tab")), "url": url, "fields": kept}
+    document, failed = _document_after(data, known)
+    if document != url:
+        state["document"] = document
+    if failed:
+        state["failed"] = True
+    if data.get("main") is True:
+        state["main"] = True
+    _keep_frame(world, frame, state)
+
+
+def _document_after(data: Mapping[str, Json], known: FrameState | None) -> tuple[str, bool]:
+    """From which address the document was loaded that stands in a frame after a ``page.navigated``
+    with ``data``, and whether the server answered it with an error; ``known``: the frame before."""
+    if not data.get("same_document"):
+        loaded = data.get("document", data.get("url"))
+        return str(loaded)[: MAX_URL + 1], type(data.get("status")) is int
+    if known is None:
+        return "", False
+    return known.get("document", known["url"]), known.get("failed", False)
 
 
 def _fill(world: World, event: Event, step: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from detectors.matchers import third_party
 from detectors.matchers.facts import split_path
@@ -22,8 +22,16 @@ from detectors.model.wire_versions import former_kinds
 from detectors.sdk.arguments import parse_args
 from detectors.sdk.condition_reads import told_on_request
 from detectors.sdk.correlation import bound_reads, can_have
+from detectors.sdk.documents import LoadedFrom, loaded_from, with_defaults
 from detectors.sdk.registry import Composite, Keys, Rule, foreign, rules
 from detectors.sdk.site import is_about_pages, origin_of
+from detectors.task.guards import (
+    Bearing,
+    Role,
+    conditions_of,
+    milestone_bearings,
+    parts_bearing,
+)
 from detectors.task.language import MilestoneSpec, Task
 from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
@@ -52,15 +60,14 @@ ASKED = (
 MAX_DEPENDENCIES_KEPT = 256
 """Sources and parts of which is remembered whether a rule depends on them."""
 
-Role = Literal["when", "revoke_on", "only_if"]
-
 
 @dataclass(slots=True)
 class ConditionNode:
     """One condition in the tree. ``role``: what it says of its owner, the milestone; ``parent`` is
     -1 at the top, ``place`` its index among the parent's children; ``binds``: what of its event it
     is remembered with (`same`); ``site``: the origins of the pages that it may be about, None for
-    any."""
+    any; ``bearing``: whether its being true pays or guards; ``loaded``: what it requires of the
+    load of the document that it is about."""
 
     id: int
     rule: Rule | Composite
@@ -73,6 +80,8 @@ class ConditionNode:
     requires: tuple[int, ...] = ()
     binds: str | None = None
     site: frozenset[str] | None = None
+    bearing: Bearing = Bearing.PAYS
+    loaded: LoadedFrom | None = None
 
 
 @dataclass(slots=True)
@@ -257,11 +266,11 @@ def compile_task(task: Task) -> Ruleset:
     nodes: list[ConditionNode] = []
     tops: list[int] = []
     gates: list[int | None] = []
+    bearings = milestone_bearings(task)
     for n, milestone in enumerate(task.milestones):
         grown = {
-            role: _grow(nodes, condition, n, role, task, index)
-            for role, condition in _conditions(milestone)
-            if condition is not None
+            role: _grow(nodes, condition, n, role, bearing, task, index)
+            for role, condition, bearing in conditions_of(milestone, bearings[n])
         }
         tops.append(grown["when"])
         gates.append(grown.get("only_if"))
@@ -293,21 +302,20 @@ def compile_task(task: Task) -> Ruleset:
     )
 
 
-def _conditions(m: MilestoneSpec) -> tuple[tuple[Role, Condition | None], ...]:
-    return ("when", m.when), ("revoke_on", m.revoke_on), ("only_if", m.only_if)
-
-
 def _grow(
     nodes: list[ConditionNode],
     condition: Condition,
     owner: int,
     role: Role,
+    bearing: Bearing,
     task: Task,
     index: dict[str, int],
 ) -> int:
     found = rules()[condition.rule]
-    args = parse_args(found.args, condition.args, (condition.rule,), task.origin)
-    node = ConditionNode(len(nodes), found, args, owner, role)
+    parsed = parse_args(found.args, condition.args, (condition.rule,), task.origin)
+    args = with_defaults(parsed, guards=Bearing.GUARDS in bearing)
+    node = ConditionNode(len(nodes), found, args, owner, role, bearing=bearing)
+    node.loaded = loaded_from(args)
     if task.origin is not None and isinstance(found, Rule) and is_confined(found, args):
         node.site = frozenset(
             origin_of(f"{one.rstrip('/')}/") for one in (task.origin, *task.hosts)
@@ -315,8 +323,9 @@ def _grow(
     nodes.append(node)
     if condition.rule == "goal":
         node.requires = tuple(index[name] for name in args.requires)
+    below = parts_bearing(found, args, bearing)
     for place, part in enumerate(condition.of):
-        child = _grow(nodes, part, owner, role, task, index)
+        child = _grow(nodes, part, owner, role, below, task, index)
         nodes[child].parent, nodes[child].place = node.id, place
         node.children.append(child)
         if isinstance(found, Composite) and found.binds is not None:

@@ -15,11 +15,11 @@ KINDS = ("sparse", "milestones", "potential")
 def task(kind: str, origin: str) -> dict[str, Any]:
     """The task of one of `KINDS` on a page that is served at ``origin``."""
     reached = [
-        {"id": place, "component": "nav", "when": {"url_reached": {"url": f"/{place}"}}}
+        {"id": place, "component": "nav", "when": {"url_reached": _make_address(place)}}
         for place in PLACES[1:]
     ]
     bought = {"id": "bought", "when": {"goal": {"requires": [PLACES[-1]]}}}
-    alone = {"id": "bought", "when": {"goal": {"when": {"url_reached": {"url": f"/{PLACES[-1]}"}}}}}
+    alone = {"id": "bought", "when": {"goal": {"when": {"url_reached": _make_address(PLACES[-1])}}}}
     rules: dict[str, dict[str, Any]] = {
         "sparse": {"weights": {"goal": 1.0}, "milestones": [alone]},
         "milestones": {"weights": {"nav": 0.8, "goal": 0.2}, "milestones": [*reached, bought]},
@@ -37,3 +37,8 @@ def task(kind: str, origin: str) -> dict[str, Any]:
         "settings": {"quiet_ms": 0, "settle_ms": 500},
         **rules[kind],
     }
+
+
+def _make_address(place: str) -> dict[str, Any]:
+    """Return the address of a place: the shop is one document, whose script puts it there."""
+    return {"url": f"/{place}", "loaded": False}

@@ -17,6 +17,8 @@ from detectors.model.types import Event
 
 ANY_TEXT = {"regex": "(?s).+"}
 _BOXES = frozenset(("checkbox", "radio", "switch"))
+BY_SCRIPT = 10
+"""From which rank on addresses of a family count that page script may have put there."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -61,8 +63,13 @@ def _page(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     open_path = _NUMBER.sub("*", path)
     addresses = [f"{path}?{query}"] if query else []
     addresses += [path] if open_path == path else [path, open_path]
-    for rank, address in enumerate(addresses):
-        yield _candidate(event, f"page {open_path}", rank, "url_reached", {"url": address})
+    # Only page script put it there: any document at the address says more.
+    by_script = bool(event.data.get("same_document"))
+    more: JsonObject = {"loaded": False} if by_script else {}
+    least = BY_SCRIPT if by_script else 0
+    for rank, address in enumerate(addresses, least):
+        facts = {"url": address, **more}
+        yield _candidate(event, f"page {open_path}", rank, "url_reached", facts)
 
 
 def _click(event: Event, origin: str | None) -> Iterator[TaskCandidate]:

@@ -48,6 +48,11 @@ class ConditionSupport:
         """The name of the candidate's rule."""
         return next(iter(self.candidate.when))
 
+    @property
+    def is_by_script(self) -> bool:
+        """Whether it is an address that only page script put there, in some of the recordings."""
+        return mapping(self.candidate.when.get("url_reached")).get("loaded") is False
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -84,9 +89,17 @@ def propose(
 def find_anchor(
     support: ConditionSupport, milestones: Sequence[ConditionSupport]
 ) -> ConditionSupport | None:
-    """Return what came last before a file in every success, of what the task's site alone can meet:
-    a request that it accepted, else a page. A file alone may have come from anywhere."""
-    if support.rule != "file_matches":
+    """Return what came last in every success before what is no evidence by itself.
+
+    Before a file, which may have come from anywhere: what the task's site alone can meet, a request
+    that it accepted, else a page. Before an address that any script of the page may put there: such
+    a request, else what a hand did.
+    """
+    if support.rule == "file_matches":
+        rules: tuple[str, ...] = ("request_accepted", "url_reached")
+    elif support.is_by_script:
+        rules = ("request_accepted", "element_clicked", "field_filled")
+    else:
         return None
     earlier = [
         one
@@ -94,7 +107,7 @@ def find_anchor(
         if one is not support
         and all(mine <= theirs for mine, theirs in zip(one.places, support.places, strict=True))
     ]
-    for rule in ("request_accepted", "url_reached"):
+    for rule in rules:
         of_rule = [one for one in earlier if one.rule == rule]
         if of_rule:
             return max(of_rule, key=lambda one: fmean(one.places))

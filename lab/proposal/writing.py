@@ -83,6 +83,11 @@ def _write_entry(
             f"  # in {support.in_good} of {counts.good} successes and {support.in_bad} of"
             f" {counts.bad} failures, as event {support.candidate.event} of {support.log}"
         )
+        if support.is_by_script:
+            yield (
+                "  # loaded: false, as page script put the address there (history.pushState) and no"
+                " document was loaded: any script of the site can"
+            )
         if words := ", ".join(_words_of(support.candidate.when, instruction)):
             yield f"  # in the instruction: {words}"
     first = True

@@ -14,7 +14,6 @@ from api.tasks.task_files import check_task, load_task_file, load_task_yaml
 from api.tasks.task_warnings import warnings_of
 from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
-from examples.agent.families import FAMILIES
 from examples.learning.tasks import KINDS, task
 from tests.api.processes import ROOT
 
@@ -36,7 +35,6 @@ MEANT = {
     ),
     "examples/learning: sparse": _ADDRESS,
     "examples/learning: potential": _ADDRESS,
-    **{f"examples/agent/tasks/{family}.yaml": _ADDRESS for family in FAMILIES},
 }
 """Tasks that warn, and why they stay as they are."""
 

@@ -46,7 +46,8 @@ def test_a_new_task_is_a_good_one_and_overwrites_none(tmp_path: Path) -> None:
     assert (alone.returncode, "an oracle test and an adversarial test" in alone.stderr) == (1, True)
 
 
-A = {"id": "a", "when": {"url_reached": {"url": "/a", "loaded": True}}}
+A = {"id": "a", "when": {"url_reached": {"url": "/a"}}}
+DONE = {"url_reached": {"url": "/done", "loaded": False}}
 GOAL = {"id": "g", "when": {"goal": {"requires": ["a"]}}}
 TOOLS = {"expected": [{"tool": "search"}]}
 
@@ -116,19 +117,25 @@ def test_pay_that_its_author_may_not_have_meant_is_a_warning(
 @pytest.mark.parametrize(
     ("when", "warns"),
     [
-        ({"url_reached": {"url": "/done"}}, True),
-        ({"url_reached": {"url": "/done", "loaded": True}}, False),
+        (DONE, True),
+        ({"address_says": {"text": {"contains": "done"}, "loaded": False}}, True),
+        ({"observed": {"kind": "page.navigated", "where": {"url": {"contains": "done"}}}}, True),
+        ({"url_reached": {"url": "/done"}}, False),
+        ({"observed": {"kind": "page.navigated", "where": {"same_document": False}}}, False),
         ({"page_loaded": {"url": "/done"}}, False),
-        ({"all_of": [{"url_reached": {"url": "/done"}}, {"page_loaded": {"url": "/done"}}]}, False),
-        ({"all_of": [{"url_reached": {"url": "/done"}}, {"url_reached": {"url": "/b"}}]}, True),
-        ({"any_of": [{"url_reached": {"url": "/done"}}, {"page_loaded": {"url": "/done"}}]}, True),
+        ({"all_of": [DONE, {"page_loaded": {"url": "/done"}}]}, False),
+        ({"all_of": [DONE, {"url_reached": {"url": "/b", "loaded": False}}]}, True),
+        ({"any_of": [DONE, {"page_loaded": {"url": "/done"}}]}, True),
         ({"goal": {"requires": ["address"]}}, True),
         ({"goal": {"requires": ["address", "page"]}}, False),
         ({"goal": {"requires": ["page"]}}, False),
     ],
     ids=[
         "an address alone",
+        "the text of one",
+        "the event of one",
         "of a document",
+        "the event of a document",
         "a page",
         "an address and more",
         "two addresses",
@@ -145,11 +152,7 @@ def test_a_goal_that_rests_on_an_address_alone_is_a_warning(
     found = list(
         warnings_of(
             ruleset(
-                {
-                    "id": "address",
-                    "component": "nav",
-                    "when": {"url_reached": {"url": "/done"}},
-                },
+                {"id": "address", "component": "nav", "when": DONE},
                 {"id": "page", "component": "nav", "when": {"page_loaded": {"url": "/done"}}},
                 {"id": "g", "component": "goal", "when": when},
                 weights={"goal": 0.8, "nav": 0.2},
@@ -157,6 +160,29 @@ def test_a_goal_that_rests_on_an_address_alone_is_a_warning(
         )
     )
     assert ["rests on an address alone" in one for one in found] == [True] * warns
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, False),
+        ({"penalty": 0.5}, False),
+        ({"penalty": 0.5, "after": ["address"]}, True),
+        ({"before": ["address"]}, True),
+        ({"after": ["address"]}, False),
+    ],
+)
+@pytest.mark.parametrize("loaded", [None, True, False])
+def test_an_address_that_pays_and_guards_says_how_it_counts(
+    loaded: bool | None, more: dict[str, Any], told: bool
+) -> None:
+    """Where it pays a document is asked for by default, where it guards none: it can't be both."""
+    said = {} if loaded is None else {"loaded": loaded}
+    address = {"url_reached": {"url": "/a", **said}}
+    other = {"id": "other", "component": "ui", "when": {"element_clicked": {"name": "Go"}}, **more}
+    rules = ruleset({"id": "address", "when": address}, other, weights={"nav": 0.5, "ui": 0.5})
+    found = any("and it guards too" in one for one in warnings_of(rules))
+    assert found is (told and loaded is None)
 
 
 def test_a_warning_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,6 +267,9 @@ WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "a recording of another task": ({"id": "m", "when": {"text_visible": {"text": "x"}}}, [[went("/a")]], "text.appeared: recorded only if the task of the recording asks for it, and that was another one"),
     "a kept value": ({"id": "m", "when": {"field_filled": {"field": "Password", "value": "s3cret"}}}, [[filled("Password", None, has_value=True)]], "not known whether it came true: event 3: field_filled: the field's value is a secret, kept back (step 0 is null)"),
     "another site": (GO, [[went("http://other.test/"), clicked("Add to cart")]], "event 4 in step 0 would fulfil it on the task's own site: element.clicked button “Add to cart” trusted: yes (its page is not of http://shop.test)"),
+    "an address of script": (A, [[went("/"), went("/a", same_document=True)], [went("/b", same_document=True)]], "(only page script put that address there: its document was loaded from http://shop.test/; `loaded: false` counts it, as single-page applications need it)"),
+    "a click at an address of script": ({"id": "m", "when": {"element_clicked": {"name": "Buy", "url": "/a"}}}, [[went("/"), went("/a", same_document=True), clicked("Buy")]], "event 5 in step 0 would fulfil it, were its document loaded there"),
+    "another click at an address of script": ({"id": "m", "when": {"element_clicked": {"name": "Buy", "url": "/a"}}}, [[went("/"), went("/a", same_document=True), clicked("Sell")]], "name is “Sell”, wanted “Buy”"),
     "lost events": (GO, [[("events.dropped", {"source": "cdp", "count": 3})]], "event 3: observations of cdp were lost (step 0 is null)"),
     "another source was blind": ({"id": "f", "when": {"file_created": {"name": "x"}}}, [[("gap.began", {"source": "cdp", "reason": "r"})]], "did not pay"),
 }  # fmt: skip

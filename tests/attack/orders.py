@@ -174,6 +174,9 @@ WEAK: dict[str, tuple[str, Ruleset]] = {
     "a button on a page of any scheme": (
         "local-copy", task(goal({"element_clicked": {"name": "Send", "anywhere": True}})),
     ),
+    "an address that script may put there": (
+        "pushed", task(goal({"url_reached": {"url": "/orders/7", "loaded": False}})),
+    ),
     "a field that nobody can see": (
         "hidden",
         task(goal({"field_filled": {"field": "Name", "value": "Ada Lovelace", "hidden": True}})),

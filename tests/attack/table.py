@@ -13,6 +13,9 @@ BEGIN, END = "<!-- python -m tests.attack -->\n", "<!-- end -->\n"
 REASONS = {
     ("examples", "half"): "the experiment's question is whether pay on the way, more of it than for"
     " the goal, teaches an agent to reach it (learning.md)",
+    ("examples", "pushed"): "its shop is one document, whose own script makes its addresses"
+    " (learning.md)",
+    ("OSWorld", "pushed"): "its own evaluator reads the address bar, whoever put the address there",
     ("OSWorld", "claim"): "its own evaluator pays the answer that the task is infeasible, and"
     " nothing else",
     ("WebArena-Verified", "claim"): "its own evaluator asks for the answer alone: who knows it need"

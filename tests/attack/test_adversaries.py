@@ -59,6 +59,7 @@ PAID = {
     "reordered": {"sent first": (0.2, 0.2), "said first": (0.5, 0.5)},
     "untrusted": {"trusted: false": (0.1, 0.1)},
     "elsewhere": {"another host": (0.0, 0.0)},
+    "pushed": {"pushState": (0.9, 0.9)},
     "hidden": {"hidden: true": (0.1, 0.1)},
     "refused": {"status: 500": (0.2, 0.2)},
 }

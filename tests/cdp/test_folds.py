@@ -466,3 +466,42 @@ def _count_gaps(live: Normaliser, happens: Happens) -> int:
         for one in told(live, session.get(method, "S"), method, **params)
     ]
     return [kind for kind, _ in seen].count("gap.began")
+
+
+def lifecycle(loader: str = "L1", name: str = "init", frame: str = "T") -> dict[str, Any]:
+    return {"frameId": frame, "loaderId": loader, "name": name}
+
+
+def test_a_loader_that_begins_again_is_another_document(fold: Normaliser) -> None:
+    """As of a `javascript:` URL; not one that is written anew, which says so just before."""
+    assert kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle())) == []
+    told(fold, "S", "Page.frameNavigated", frame=PAGE)
+    ((kind, data),) = told(fold, "S", "Page.lifecycleEvent", **lifecycle())
+    assert kind == "page.navigated"
+    assert (data["url"], data["same_document"], data["loader"]) == (PAGE["url"], False, "L1")
+    told(fold, "S", "Page.documentOpened", frame=PAGE)
+    assert kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle())) == []
+    assert kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle())) == ["page.navigated"]
+    told(fold, "S", "Page.documentOpened", frame=PAGE)
+    told(fold, "S", "Page.lifecycleEvent", **lifecycle(name="networkIdle"))
+    assert kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle())) == ["page.navigated"]
+    assert kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle("L2"))) == []
+
+
+def test_a_document_out_of_the_cache_says_from_where_it_was_loaded(fold: Normaliser) -> None:
+    """Script had put it at another address; another fragment is no other address."""
+    back = {"type": "BackForwardCacheRestore"}
+    for moved, document in (("cart", PAGE["url"]), ("#top", None)):
+        told(fold, "S", "Page.frameNavigated", frame=PAGE)
+        told(fold, "S", "Page.navigatedWithinDocument", frameId="T", url=PAGE["url"] + moved)
+        told(
+            fold,
+            "S",
+            "Page.frameNavigated",
+            frame={**PAGE, "loaderId": "L9", "url": "https://a.example/b"},
+        )
+        here = {**PAGE, "url": PAGE["url"] + moved}
+        seen = told(fold, "S", "Page.frameNavigated", frame=here, **back)
+        (data,) = [data for kind, data in seen if kind == "page.navigated"]
+        assert (data["same_document"], data.get("document")) == (False, document)
+        fold.browser.documents.clear()

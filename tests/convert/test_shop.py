@@ -27,7 +27,7 @@ MILESTONES: list[dict[str, Any]] = [
     {"id": "terms", "when": {"field_filled": {"field": "I accept the terms", "checked": True}}},
     {"id": "order", "component": "goal", "when": {"request_accepted": {
         "method": "POST", "url": "/orders", "redirect_to": "/orders/*", "body": {"name": "Ada"}}}},
-    {"id": "history", "when": {"url_reached": {"url": "/account/history"}}},
+    {"id": "history", "when": {"url_reached": {"url": "/account/history", "loaded": False}}},
     {"id": "kept", "when": {"dialog_answered": {
         "type": "confirm", "message": {"contains": "ancel"}, "accepted": False}}},
 ]  # fmt: skip

@@ -118,8 +118,8 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"url": "/cart"}, [went("/cart/")], 1),
         ({"url": "/cart"}, [went("/cart?from=mail#top")], 1),
         ({"url": "/cart"}, [went("HTTP://SHOP.TEST:80/cart")], 1),
-        ({"url": "/cart"}, [went("/cart", same_document=True)], 1),
-        ({"url": "/cart", "loaded": True}, [went("/cart")], 1),
+        ({"url": "/cart", "loaded": False}, [went("/"), went("/cart", same_document=True)], 1),
+        ({"url": "/cart"}, [went("/cart"), went("/cart#top", same_document=True)], 1),
         ({"url": "/search?q=a&q=b"}, [went("/search?q=b&q=a")], 1),
         (
             {"url": {"path": "/search", "query": {"q": {"contains": "lamp"}}}},
@@ -128,7 +128,7 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ),
         ({"url": "/items/*"}, [went("/items/lamp-2")], 1),
         ({"url": "/a b"}, [went("/a%20b")], 1),
-        ({"url": "/#orders"}, [went("/#orders", same_document=True)], 1),
+        ({"url": "/#orders"}, [went("/"), went("/#orders", same_document=True)], 1),
         ({"url": "https://other.test/x"}, [went("https://other.test/x")], 1),
         ({"url": "/inner", "frames": True}, [went("/inner", main=False)], 1),
     ],
@@ -375,7 +375,7 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ),
     ],
     "url_reached": [
-        ({"url": "/cart", "loaded": True}, [went("/cart", same_document=True)]),
+        ({"url": "/cart"}, [went("/"), went("/cart", same_document=True)]),
         ({"url": "/cart"}, [went("/cart", status=404)]),
         ({"url": "/cart"}, [went("/cart", status=500)]),
         ({"url": "/cart"}, [went("http://shop.test.evil.example/cart")]),

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from tests.hostile.visitor import (
     Visit,
+    come_back_to_a_receipt,
     delete,
     delete_in_a_closed_root,
     delete_in_a_frame,
@@ -139,6 +140,12 @@ PAID_FOR_NOTHING = [
         "replaceState to the receipt",
         SHOP + script("history.replaceState({}, '', '/orders/1')"),
         look,
+    ),
+    HostilePage(
+        "script at the receipt goes away and comes back out of the cache",
+        SHOP,
+        come_back_to_a_receipt,
+        {"/away.html": "<title>away</title>"},
     ),
     HostilePage("a receipt that answers 404", SHOP, visit_a_receipt_that_is_not_there),
     HostilePage("a frame at the receipt", SHOP + "<iframe src=/orders/1></iframe>", look),

@@ -56,6 +56,12 @@ def task_for(site: Site) -> dict[str, Any]:
                     }
                 },
             },
+            {"id": "reached", "component": "nav", "when": {"url_reached": {"url": "/orders/1"}}},
+            {
+                "id": "shown",
+                "component": "nav",
+                "when": {"address_says": {"text": {"contains": "/orders/1"}}},
+            },
             {"id": "sent", "when": {"element_clicked": {"role": "button", "name": "Order"}}},
             {"id": "typed", "when": {"field_filled": {"field": "Item", "value": ITEM}}},
             {
@@ -163,7 +169,7 @@ async def test_the_books_and_the_reward_agree(
     if not shop.orders:
         assert "ordered" not in worth, rewards
     if not shop.receipts:
-        assert "receipt" not in worth, rewards
+        assert not {"receipt", "reached", "shown"} & worth.keys(), rewards
     if visitor.typed_unseen:
         assert "typed" not in worth, rewards
         assert "sent" in worth, rewards

@@ -164,6 +164,17 @@ def order_at(make: Callable[[Shop], str]) -> Visit:
     return visit
 
 
+async def come_back_to_a_receipt(visitor: Visitor) -> None:
+    """Put the receipt's address there by script, open another page and come back: the browser has
+    kept the page as it stood."""
+    page = visitor.page
+    await visitor.open()
+    await page.evaluate("history.pushState({}, '', '/orders/1'); document.title = 'pushed'")
+    await visitor.open("/away.html")
+    await page.go_back(wait_until="commit")
+    await page.wait_for_function("document.title === 'pushed'")
+
+
 async def visit_a_receipt_that_is_not_there(visitor: Visitor) -> None:
     await visitor.open()
     await visitor.open("/orders/1")

@@ -14,8 +14,11 @@ from api.cli.main import main
 from api.suggestions.event_values import read_body
 from detectors.model.codec import encode_event
 from detectors.model.types import Event
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 from lab.proposal.candidates import candidates_of, find_origin
 from lab.proposal.mining import Proposal, RecordedRun, find_anchor, propose
+from lab.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from tests.support.logs import (
     ORIGIN,
     Said,
@@ -104,6 +107,32 @@ def test_a_file_counts_after_what_only_the_site_can_give() -> None:
     assert all(
         find_anchor(one, found.milestones) is None for one in found.milestones if one is not invoice
     )
+
+
+def routed(*, loads: bool = False) -> list[list[Said]]:
+    """A run in an application of one page, whose script makes its addresses; or a document is
+    loaded there after all."""
+    shown = went("/orders/7", same_document=not loads)
+    return [[went("/")], [clicked("Orders")], [shown]]
+
+
+def test_an_address_of_script_is_written_as_one_and_rests_on_what_a_hand_did() -> None:
+    """Where one success alone has it by script, both count; where all loaded it, a document is
+    asked for."""
+    click = {"element_clicked": {"role": "button", "name": "Orders"}}
+    for runs in ([routed(), routed()], [routed(), routed(loads=True)]):
+        found = proposed(runs)
+        (shown,) = [one for one in found.milestones if one.is_by_script]
+        assert shown.candidate.when == {"url_reached": {"url": "/orders/7", "loaded": False}}
+        anchor = find_anchor(shown, found.milestones)
+        assert anchor is not None
+        assert anchor.candidate.when == click
+        head = TaskHead("t", "Open the order.", ORIGIN)
+        text = write_proposal(head, found, RecordingCounts(2, 0), [])
+        assert "# loaded: false, as page script put the address there" in text
+        assert compile_task(task_from_json(yaml.safe_load(text))).task.milestones[-2].after
+    asked = {"url_reached": {"url": "/orders/7"}}
+    assert asked in conditions(proposed([routed(loads=True), routed(loads=True)]))
 
 
 def test_what_only_failures_wrote_is_a_guard() -> None:

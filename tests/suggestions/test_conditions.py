@@ -55,10 +55,16 @@ MEETS: list[tuple[Said, list[Any]]] = [
     (
         went("/items/7?tab=all"),
         [
-            {"url_reached": {"url": "/items/7?tab=all", "loaded": True}},
             {"url_reached": {"url": "/items/7?tab=all"}},
             {"url_reached": {"url": "/items/7"}},
             {"url_reached": {"url": "/items/*"}},
+        ],
+    ),
+    (
+        went("/items/7", same_document=True),
+        [
+            {"url_reached": {"url": "/items/7", "loaded": False}},
+            {"url_reached": {"url": "/items/*", "loaded": False}},
         ],
     ),
     (

@@ -58,13 +58,15 @@ class TabCrashed(InTab):
 class PageNavigated(OfDocument):
     """A frame committed a URL. `same_document`: pushState, replaceState or a hash.
     `navigation_type`: back, forward, reload, where that is known. `status`: 400 or above, where the
-    server answered the document with an error. `backfilled`: seen on attaching to a tab that opened
-    a moment earlier, not when it happened."""
+    server answered the document with an error. `document`: the address from which it was loaded,
+    where it came out of the browser's cache at another (pushState), empty where nobody knows.
+    `backfilled`: seen on attaching to a tab that opened a moment earlier, not when it happened."""
 
     same_document: bool
     navigation_type: NotRequired[Literal["back", "forward", "reload"]]
     status: NotRequired[int]
     loader: NotRequired[str]
+    document: NotRequired[str]
     backfilled: NotRequired[bool]
     baseline: NotRequired[bool]
 

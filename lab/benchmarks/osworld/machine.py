@@ -160,7 +160,8 @@ def tabs(call: EvaluatorCall) -> EvaluatorPart:
     addresses = [str(url) if "://" in str(url) else f"https://{url}" for url in urls]
     is_list = call.result["type"] == "open_tabs_info"
     remark = "other tabs beside these are not refused" if is_list else BEHIND
-    when = all_of([{"url_reached": {"url": url}} for url in addresses])
+    # The verdict reads the address bar, whoever put the address there.
+    when = all_of([{"url_reached": {"url": url, "loaded": False}} for url in addresses])
     return EvaluatorPart("event", when, remarks=(remark,))
 
 
@@ -173,7 +174,9 @@ def address(call: EvaluatorCall) -> EvaluatorPart:
     if not wanted:
         raise ExternalError("it asks for nothing")
     said: JsonObject = {"all_of": [somewhere(pattern) for pattern in wanted]}
-    return EvaluatorPart("event", {"address_says": {"text": said}}, remarks=(BEHIND,))
+    # The verdict reads the address bar, whoever put the address there, of an error page too.
+    facts: JsonObject = {"text": said, "loaded": False, "errors": True}
+    return EvaluatorPart("event", {"address_says": facts}, remarks=(BEHIND,))
 
 
 FUNCTIONS: dict[str, Callable[[EvaluatorCall], EvaluatorPart]] = {

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from api.audit.declared import Declared
+from api.audit.declared import Declared, asking_for_documents
 from api.audit.health import Counts, alarms, count, in_order
+from tests.support.logs import ruleset
 
 
 class Row(NamedTuple):
@@ -27,7 +28,7 @@ class Row(NamedTuple):
     task: str = "t"
 
 
-TASK = Declared("t", "1", 1.0, ("m",), frozenset({"m"}), {"m": "nav"})
+TASK = Declared("t", "1", 1.0, ("m",), frozenset({"m"}), {"m": "nav"}, frozenset())
 
 
 def counted(version: str, *parts: tuple[int, dict[str, Any]], **facts: Any) -> Counts:
@@ -194,3 +195,19 @@ def test_versions_are_ordered_by_their_first_episode() -> None:
         counted("b", (1, {"opened_at": "2026-01"})),
     )
     assert in_order([late, early]) == [early, late]
+
+
+def test_what_asks_for_a_document_is_known_of_each_milestone() -> None:
+    """Of those that nobody reaches the report says so: an application of one page reaches none."""
+    there: dict[str, Any] = {"url_reached": {"url": "/a"}}
+    by_script: dict[str, Any] = {"url_reached": {"url": "/a", "loaded": False}}
+    click = {"element_clicked": {"name": "Buy"}}
+    task = ruleset(
+        {"id": "there", "when": there},
+        {"id": "part", "when": {"all_of": [click, there]}, "component": "ui"},
+        {"id": "gated", "when": click, "only_if": there},
+        {"id": "by-script", "when": by_script},
+        {"id": "click", "when": click},
+        {"id": "guard", "when": there, "penalty": 0.1},
+    ).task
+    assert asking_for_documents(task) == {"there", "part", "gated"}

@@ -103,6 +103,7 @@ async def test_a_report_says_what_was_paid_masked_and_tampered_with(service: Ser
     task = report["tasks"][0]
     assert (task["closed"], task["steps"], task["masked_steps"]) == (2, 4, 1)
     assert (task["always_hit"], task["never_hit"]) == (["cart"], ["sell"])
+    assert task["never_loaded"] == [], "what nobody reached is no address"
     # The one with a masked step is not counted: nobody knows what was reached in it beside what was
     # seen.
     assert {one["id"]: one["hit_rate"] for one in task["milestones"]} == {

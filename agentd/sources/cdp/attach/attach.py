@@ -20,6 +20,7 @@ from agentd.sources.cdp.attach.precedence import Precedence
 from agentd.sources.cdp.attach.script import PageScript
 from agentd.sources.cdp.attach.shadow_roots import Suspects
 from agentd.sources.cdp.state.capture_plan import CapturePlan
+from agentd.sources.cdp.state.replaced import Replacements
 from agentd.sources.cdp.state.request_backfill import LISTING, is_outer
 from agentd.sources.cdp.state.state import WORKERS, SessionState
 from agentd.sources.cdp.state.targets import is_page
@@ -67,6 +68,7 @@ class SessionSetup:
         self._prepared: dict[str, str] = {}  # page that is prerendered -> its session
         # Sessions that came later, until their first document is complete.
         self._young: dict[str, _Young] = {}
+        self._replacements = Replacements()
         self._suspects = Suspects(connection, script, self._watch)
         self._precedence = Precedence(connection, script, self._watch, feed)
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
@@ -101,6 +103,8 @@ class SessionSetup:
 
     def handle(self, session: str, method: str, params: Params) -> None:
         """Look at one message, after it has been told, for what has to be set up."""
+        if self._replacements.is_replaced(session, method, params):
+            self._bind(session, params["frameId"], params["loaderId"])
         if handler := self._handlers.get(method):
             handler(session, params)
 
@@ -258,6 +262,7 @@ class SessionSetup:
         """Give the frame's world the binding, and learn which context it is; the reply comes before
         any call."""
         script, send = self._script, self._connection.send
+        self._replacements.commit(frame, loader)
         young = self._young.get(session)
         if young is not None and young.frame == frame:
             young.loader, young.context, young.complete = loader, 0, False

@@ -24,6 +24,7 @@ from agentd.sources.cdp.state.protocol import (
     StartedNavigating,
 )
 from agentd.sources.cdp.state.state import (
+    MAX_REMEMBERED,
     BrowserState,
     CdpObservation,
     Frame,
@@ -82,6 +83,9 @@ def handle_navigated_within(
     # Chrome tells a page's own address this way right after its load: that is no progress.
     if known.url == url:
         return
+    is_elsewhere = known.url.partition("#")[0] != url.partition("#")[0]
+    if known.loader and is_elsewhere and known.loader not in browser.documents:
+        remember(browser.documents, known.loader, known.url)
     known.url = url
     data = _frame_fields(browser, name) | {"url": url, "same_document": True}
     if not browser.settled:
@@ -126,6 +130,27 @@ def handle_lifecycle(
         yield CdpObservation(kind, data if browser.settled else data | {"baseline": True})
     elif kind in browser.wanted and browser.settled:
         yield CdpObservation(kind, data)
+
+
+def handle_replaced(
+    browser: BrowserState, session: SessionState, params: LifecycleEvent
+) -> Iterator[CdpObservation]:
+    """Report a document that another has replaced in place, as a `javascript:` URL does: what stood
+    in it is gone, and its address stays."""
+    name, loader = params["frameId"], params.get("loaderId", "")
+    known = browser.frames.get(name)
+    if known is None:
+        return
+    yield from _leave_document(browser, session, {"id": name, "loaderId": loader}, known)
+    url = known.url or "about:blank"
+    browser.frames[name] = Frame(session.tab, known.parent, url, loader)
+    data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
+    document = browser.documents.get(loader, url)
+    if document != url:
+        data["document"] = document
+    if not browser.settled:
+        data["baseline"] = True
+    yield CdpObservation("page.navigated", data)
 
 
 def handle_tree(
@@ -224,6 +249,9 @@ def _commit(
     marks = {"parsed", "loaded", "idled", "painted", "heard"} if restored else set()
     browser.frames[name] = Frame(session.tab, parent, url, loader, marks)
     data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
+    document = _loaded_address(browser, loader, url) if restored else url
+    if document != url:
+        data["document"] = document
     if not browser.settled:
         if _may_have_called(browser, session, url):
             browser.frames[name].marks.add("called")
@@ -237,6 +265,13 @@ def _commit(
     yield _moved(session, data, how)
     if "unreachableUrl" in frame:
         yield _load_failure(browser, name, loader, frame["unreachableUrl"])
+
+
+def _loaded_address(browser: BrowserState, loader: str, url: str) -> str:
+    """From which address a document was loaded that comes out of the cache at ``url``; an empty
+    text where that is forgotten."""
+    forgotten = len(browser.documents) >= MAX_REMEMBERED
+    return browser.documents.get(loader, "" if forgotten else url)
 
 
 def _has_document(frame: Frame, loader: str) -> bool:

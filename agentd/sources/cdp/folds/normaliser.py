@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from agentd.sources.cdp.folds import dialogs, downloads, navigation, page_events, sessions, tabs
 from agentd.sources.cdp.folds.history import MAX_LATE, release_waiting
@@ -26,11 +26,13 @@ from agentd.sources.cdp.state.protocol import (
     BindingCalled,
     FrameNavigated,
     HistogramsReply,
+    LifecycleEvent,
     OfFrame,
     OfSession,
     OfTargetInfo,
     WindowOpen,
 )
+from agentd.sources.cdp.state.replaced import Replacements
 from agentd.sources.cdp.state.request_backfill import Arrival
 from agentd.sources.cdp.state.state import (
     BrowserState,
@@ -62,6 +64,7 @@ class Normaliser:
         self.network = Network(plan, live=live)
         self.visual = Visual(plan.visual, self.browser.secrets)
         self._binding = binding
+        self._replacements = Replacements()
         self._blindness = Blindness()
         self._target_handlers: dict[str, TargetHandler] = {
             "Target.attachedToTarget": self._handle_attached,
@@ -156,14 +159,18 @@ class Normaliser:
         state = self.browser.session_state(session)
         if method.startswith("Network."):
             return _release_in_order(state, self._handle_network(state, method, params))
-        return _release_in_order(state, self._handle_page(state, method, params))
+        return _release_in_order(state, self._handle_page(session, state, method, params))
 
     def _handle_page(
-        self, state: SessionState, method: str, params: Params
+        self, session: str, state: SessionState, method: str, params: Params
     ) -> Iterator[CdpObservation]:
         """A message of a page, a frame or a worker that is not about the network."""
         if state.arrival is not None and method in sessions.ARRIVAL_HANDLERS:
             yield from self._handle_arrival(state, state.arrival, method, params)
+        known = self.browser.frames.get(str(params.get("frameId")))
+        loader = known.loader if known is not None else ""
+        if self._replacements.is_replaced(session, method, params, loader):
+            yield from self._handle_replaced(self.browser, state, cast("LifecycleEvent", params))
         handler = self._handlers.get(method)
         if handler is not None:
             yield from handler(self.browser, state, params)
@@ -283,8 +290,16 @@ class Normaliser:
         self, browser: BrowserState, state: SessionState, params: FrameNavigated
     ) -> Iterator[CdpObservation]:
         handler = navigation.handle_navigated
+        self._replacements.commit(params["frame"]["id"], params["frame"].get("loaderId", ""))
         yield from self._handle_navigation(handler, browser, state, params)
         yield from page_events.drop_contexts(browser, state, params["frame"]["id"])
+
+    def _handle_replaced(
+        self, browser: BrowserState, state: SessionState, params: LifecycleEvent
+    ) -> Iterator[CdpObservation]:
+        handler = navigation.handle_replaced
+        yield from self._handle_navigation(handler, browser, state, params)
+        yield from page_events.drop_contexts(browser, state, params["frameId"])
 
     def _handle_frame_detached(
         self, browser: BrowserState, state: SessionState, params: OfFrame

@@ -22,6 +22,9 @@ WORKERS = ("worker", "shared_worker", "service_worker")
 CALLS = ("Fetch", "XHR")
 """The types under which a request is reported that a script sends by `fetch` or XMLHttpRequest."""
 
+MAX_REMEMBERED = 512
+"""Entries of a table of what is of use for a short time only (`remember`)."""
+
 
 class CdpObservation(NamedTuple):
     """An observation before the sink stamps its time."""
@@ -148,8 +151,10 @@ class BrowserState:
 
     ``live``: somebody asks the browser what the folds need; not so for a log. ``wanted``: the kinds
     to be told. ``underway``: frame → the navigation that it last began; ``loaders``: documents
-    whose request is known, and whether somebody's gesture caused it; ``errors``: document → why it
-    could not be loaded; ``opening``: tab → the address for which it last opened another;
+    whose request is known, and whether somebody's gesture caused it; ``documents``: those that
+    script has put at another address than that from which they were loaded, and the latter;
+    ``errors``: document → why it could not be loaded; ``opening``: tab → the address for which it
+    last opened another;
     ``profiles``: the browser contexts in which there were pages, ``own_profile``: the browser's
     own, which is there without anybody's making it; ``counts_calls``: the browser counts each
     `fetch` and asynchronous XMLHttpRequest of its pages, ``counts_kept``: what is kept alive after
@@ -167,6 +172,7 @@ class BrowserState:
     pages: Pages = field(default_factory=Pages)
     underway: dict[str, StartedNavigating] = field(default_factory=dict)
     loaders: dict[str, bool] = field(default_factory=dict)
+    documents: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     opening: dict[str, str] = field(default_factory=dict)
     downloads: dict[str, Download] = field(default_factory=dict)
@@ -247,7 +253,7 @@ Handler = Callable[[BrowserState, SessionState, Any], Iterable[CdpObservation]]
 it."""
 
 
-def remember(table: dict[str, V], key: str, value: V, limit: int = 512) -> None:
+def remember(table: dict[str, V], key: str, value: V, limit: int = MAX_REMEMBERED) -> None:
     """Keep ``value`` as the newest of at most ``limit``."""
     table.pop(key, None)
     table[key] = value
