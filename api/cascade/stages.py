@@ -42,7 +42,7 @@ def stages_of(settings: StageSettings, env: Mapping[str, str] = os.environ) -> S
     urls = settings.judges or tuple(filter(None, env.get("MILESTONED_JUDGE_URL", "").split()))
     try:
         if model:
-            found["model"] = [_model(model, env)]
+            found["model"] = [_model(model, env, settings.model_risk)]
         if urls:
             found["judge"] = [_judge(url, env) for url in urls]
     except ValueError as error:
@@ -57,7 +57,7 @@ def stages_of(settings: StageSettings, env: Mapping[str, str] = os.environ) -> S
     )
 
 
-def _model(named: str, env: Mapping[str, str]) -> Stage:
+def _model(named: str, env: Mapping[str, str], risk: float) -> Stage:
     # Extras are imported where they are asked for: the base service starts without them.
     if named.startswith(("http://", "https://")):
         scorer: Stage = import_module("api.stages.remote").remote_scorer(named, env)
@@ -69,9 +69,9 @@ def _model(named: str, env: Mapping[str, str]) -> Stage:
             f"--model {named}: no folder there; wanted a model's folder, an address or {BUILTIN}"
         )
     if folder.is_symlink():
-        followed: Stage = import_module("api.stages.model.linked_model").FollowedModel(folder)
+        followed: Stage = import_module("api.stages.model.linked_model").FollowedModel(folder, risk)
         return followed
-    loaded: Stage = stages.load_stage(folder.parent, folder.name)
+    loaded: Stage = stages.load_stage(folder.parent, folder.name, risk)
     return loaded
 
 

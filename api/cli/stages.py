@@ -18,6 +18,13 @@ MAX_CALLS = 1_024
 _DEFAULT = StageSettings()
 
 
+def _read_risk(text: str) -> float:
+    """Read a share of answers that may be wrong."""
+    if not text.replace(".", "", 1).isdecimal() or not 0 < float(text) < 0.5:
+        raise ValueError("expected a number above 0 and below 0.5, such as 0.05")
+    return float(text)
+
+
 @Parameter(name="*", group="Tiers beyond the rules")
 @dataclass(frozen=True, kw_only=True)
 class StageOptions:
@@ -26,6 +33,15 @@ class StageOptions:
     model: Annotated[
         str, option("the reward model: its folder, or a scorer's address", "DIR|URL")
     ] = ""
+    model_risk: Annotated[
+        float,
+        option(
+            "of the answers of a model in a folder, how many may be wrong (default:"
+            f" {_DEFAULT.model_risk:g})",
+            "RISK",
+            _read_risk,
+        ),
+    ] = _DEFAULT.model_risk
     judge: Annotated[
         tuple[str, ...],
         option(
@@ -63,7 +79,12 @@ class StageOptions:
     def settings(self) -> StageSettings:
         """Return them as the service has them."""
         return StageSettings(
-            self.model, self.judge, self.stage_calls, self.stage_lease_s, together(self.budget)
+            self.model,
+            self.judge,
+            self.stage_calls,
+            self.stage_lease_s,
+            together(self.budget),
+            self.model_risk,
         )
 
 

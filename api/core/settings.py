@@ -75,8 +75,9 @@ class StageSettings:
     """``model``: a model's folder or a scorer's address; ``judges``: addresses of endpoints; both
     empty: off.
 
-    ``at_once``: calls of one endpoint that run together at this replica; ``lease_s``: after which
-    the work of a worker that died is taken up; ``budgets``: the operator's, by scope.
+    ``model_risk``: of a model's answers, how many may be wrong; ``at_once``: calls of one endpoint
+    that run together at this replica; ``lease_s``: after which the work of a worker that died is
+    taken up; ``budgets``: the operator's, by scope.
     """
 
     model: str = ""
@@ -84,6 +85,7 @@ class StageSettings:
     at_once: int = 8
     lease_s: float = 30.0
     budgets: Mapping[str, Budget] = field(default_factory=dict)
+    model_risk: float = 0.05
 
 
 Protocol = Literal["http/protobuf", "http/json"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from api.stages.model.calibration import gate
+from api.stages.model.calibration import gates
 from detectors.model.json_value import JsonValue
 from lab.training.matrices import folds
 from lab.training.measures import Floats, Truth, auroc, bootstrap, coverage_at, curve, ece
@@ -54,10 +54,10 @@ def cases_left_out(
             raise ValueError(
                 f"without {', '.join(left_out)[:200]} there are too few outcomes to calibrate with"
             )
-        gated = gate(calibration, risk)
+        gated = gates(calibration, risk)
         chosen = [outcome for outcome in outcomes if outcome.trajectory.group in left_out]
         for scored in learner.score(model.heads["success"], model.known, chosen):
-            verdict = gated.judge(calibration, scored.score, scored.novelty)
+            verdict = gated[scored.desktop].judge(calibration, scored.score, scored.novelty)
             side, success = scored.outcome.trajectory, scored.outcome.success
             cases.append(
                 Case(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from api.stages.model import schema
-from api.stages.model.calibration import Calibration, calibrate
+from api.stages.model.calibration import Calibration, calibrate, is_of_desktop
 from api.stages.model.folder import Model
 from api.stages.model.novelty import Known, sample_rows
 from api.stages.model.trajectory_score import trajectory_score
@@ -29,11 +29,12 @@ failures are, and not what the environment paid, which is for measuring alone.""
 
 
 class ScoredOutcome(NamedTuple):
-    """One outcome as a model says it: summed score, novelty."""
+    """One outcome as a model says it: summed score, novelty; ``desktop``: it is of a desktop."""
 
     outcome: LabelledOutcome
     score: float
     novelty: float
+    desktop: bool
 
 
 class Learner:
@@ -131,9 +132,8 @@ class Learner:
         for one in outcomes:
             rows = self.table.rows_of(one.trajectory)
             if one.aspect == "success" and len(rows):
-                found.append(
-                    ScoredOutcome(one, trajectory_score(head.score(rows)), seen.distance(rows[-1]))
-                )
+                score, last = trajectory_score(head.score(rows)), rows[-1]
+                found.append(ScoredOutcome(one, score, seen.distance(last), is_of_desktop(last)))
         return found
 
 
@@ -142,4 +142,5 @@ def _calibrated(cases: Sequence[ScoredOutcome]) -> Calibration | None:
         [case.score for case in cases],
         [case.outcome.success for case in cases],
         [case.novelty for case in cases],
+        [case.desktop for case in cases],
     )

@@ -11,6 +11,7 @@ from api.stages.model.calibration import (
     calibrate,
     from_json,
     gate,
+    gates,
     sigmoid,
 )
 from api.stages.model.isotonic import isotonic
@@ -147,6 +148,36 @@ def test_calibration_is_read_back_as_it_was() -> None:
     again = from_json(found.to_json())
     assert again.p_values(0.3) == found.p_values(0.3)
     assert gate(again, 0.1).sure == pytest.approx(gate(found, 0.1).sure, abs=1e-4)
+    assert again.desktop.tolist() == found.desktop.tolist() == [False] * 100
+
+
+def test_many_easy_cases_of_desktops_promise_nothing_of_pages() -> None:
+    """Of 400 cases of desktops all sure ones are right, of 100 of pages one in five is wrong: by one
+    threshold for both the risk is kept on the whole and not on pages; by two it is kept on each."""
+    draw, count = np.random.default_rng(3), 400
+    scores = draw.choice([-4.0, 4.0], 500) + draw.normal(scale=0.2, size=500)
+    desktop = np.arange(500) < count
+    flipped = ~desktop & (draw.random(500) < 0.2)
+    truth = (scores > 0) ^ flipped
+    found = calibrate(scores.tolist(), truth.tolist(), [0.5] * 500, desktop.tolist())
+    assert found is not None
+    both, each = gate(found, 0.05), gates(found, 0.05)
+    sure = [float(score) for score in scores[count:]]
+    assert any(both.judge(found, score, 0.5).answers is not None for score in sure)
+    assert all(each[False].judge(found, score, 0.5).answers is None for score in sure)
+    assert "not sure enough" in each[False].judge(found, sure[0], 0.5).why
+    answers = [each[True].judge(found, float(score), 0.5).answers for score in scores[:count]]
+    assert sum(answer is not None for answer in answers) > 0.9 * count
+    assert gates(found, 0.3)[False].judge(found, 4.0, 0.5).answers is True
+
+
+def test_a_kind_without_cases_is_never_answered() -> None:
+    """A model of pages alone says nothing of a desktop."""
+    found = made()
+    assert gates(found, 0.2)[False].judge(found, 9.0, 0.5).answers is True
+    said = gates(found, 0.2)[True].judge(found, 9.0, 0.5)
+    assert said.answers is None
+    assert "unlike" in said.why
 
 
 def test_measures_on_cases_done_by_hand() -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from api.cascade.stages import stages_of
 from api.cli.main import main
+from api.core.settings import StageSettings
 from api.stages.base import Question
 from api.stages.model import schema
 from api.stages.model.folder import ModelError, find, load
@@ -148,6 +150,29 @@ def test_a_risk_that_is_none_is_refused(risk: float, made: Made) -> None:
     """Above 0, below a coin's."""
     with pytest.raises(ModelError, match="risk is"):
         ModelStage(made.model, risk)
+
+
+@pytest.mark.parametrize("risk", ["0", "0.5", "x", "-0.1", "nan"])
+def test_the_command_refuses_a_risk_that_is_none(
+    risk: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And says what it wants."""
+    assert main(["serve", "--data", str(tmp_path), "--model-risk", risk]) == 2
+    wanted = f'--model-risk: expected a number above 0 and below 0.5, such as 0.05, got "{risk}"'
+    assert wanted in capsys.readouterr().err
+
+
+def test_the_operator_s_risk_is_the_model_s(made: Made, tmp_path: Path) -> None:
+    """Of a folder, and of one behind a link; it is part of what an answer depends on."""
+    link = tmp_path / "served"
+    link.symlink_to(made.models / "first")
+    asked = question(episode(WANTED, fill(WANTED), submit()))
+    digests = {}
+    for model in (str(made.models / "first"), str(link)):
+        for risk in (0.05, 0.2):
+            stage = stages_of(StageSettings(model=model, model_risk=risk), {}).by_tier["model"][0]
+            digests[model, risk] = stage.digest(asked)
+    assert len(set(digests.values())) == 2 == len({risk for _, risk in digests})
 
 
 def test_the_card_says_on_what_it_was_trained(made: Made) -> None:

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.stages.model.isotonic import IsotonicCurve, isotonic
+from api.stages.model.schema import NAMES
 
 Floats = NDArray[np.float64]
 MIN_CASES = 30
 """Cases without which nothing can be calibrated."""
+_DESKTOP = NAMES.index("desk_reported")
 
 
 class Chances(NamedTuple):
@@ -47,6 +49,8 @@ class Calibration:
     scores: Floats
     success: NDArray[np.bool_]
     novelty: Floats
+    desktop: NDArray[np.bool_]
+    """Whether each case is of a desktop or of files; the others are of pages (`is_of_desktop`)."""
     _sorted: dict[bool, Floats] = field(default_factory=dict)
     _steps: list[IsotonicCurve] = field(default_factory=list)
 
@@ -76,6 +80,7 @@ class Calibration:
             "scores": [round(float(value), 6) for value in self.scores],
             "success": [bool(value) for value in self.success],
             "novelty": [round(float(value), 6) for value in self.novelty],
+            "desktop": [bool(value) for value in self.desktop],
         }
 
 
@@ -87,7 +92,13 @@ def from_json(document: Mapping[str, Any]) -> Calibration:
         scores=np.asarray(document["scores"], np.float64),
         success=np.asarray(document["success"], np.bool_),
         novelty=np.asarray(document["novelty"], np.float64),
+        desktop=np.asarray(document["desktop"], np.bool_),
     )
+
+
+def is_of_desktop(row: Sequence[float]) -> bool:
+    """Whether a row of features is of a log that reports a desktop, files or tools."""
+    return row[_DESKTOP] > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +137,27 @@ class ConfidenceGate:
 def gate(calibration: Calibration, risk: float) -> ConfidenceGate:
     """Return the widest gate that keeps the operator's ``risk`` on the cases that were left out; a
     threshold for each outcome."""
-    usual = float(np.quantile(calibration.novelty, 0.98)) if len(calibration.novelty) else 0.0
+    return _gate_of(calibration, risk, np.ones(len(calibration.scores), np.bool_))
+
+
+def gates(calibration: Calibration, risk: float) -> dict[bool, ConfidenceGate]:
+    """Return a gate of desktops and one of pages (False), each by its own cases: many easy cases of
+    the one are no promise for the other."""
+    desktop = calibration.desktop
+    return {kind: _gate_of(calibration, risk, desktop == kind) for kind in (True, False)}
+
+
+def _gate_of(calibration: Calibration, risk: float, chosen: NDArray[np.bool_]) -> ConfidenceGate:
+    novelty = calibration.novelty[chosen]
+    usual = float(np.quantile(novelty, 0.98)) if len(novelty) else 0.0
     p = calibration.chance(calibration.scores)
     confidence = np.maximum(p, 1 - p)
-    is_usual = calibration.novelty <= usual
+    is_usual = chosen & (calibration.novelty <= usual)
     sure = {}
     for outcome in (True, False):
-        chosen = is_usual & ((p >= 0.5) == outcome)
+        said = is_usual & ((p >= 0.5) == outcome)
         right = calibration.success == outcome
-        sure[outcome] = _threshold(confidence[chosen], right[chosen], risk)
+        sure[outcome] = _threshold(confidence[said], right[said], risk)
     return ConfidenceGate(risk, sure, usual)
 
 
@@ -176,13 +199,17 @@ def sigmoid(values: Floats) -> Floats:
 
 
 def calibrate(
-    scores: Sequence[float], success: Sequence[bool], novelty: Sequence[float]
+    scores: Sequence[float],
+    success: Sequence[bool],
+    novelty: Sequence[float],
+    desktop: Sequence[bool] = (),
 ) -> Calibration | None:
     """Calibrate by cases that were scored without their group; None where there are too few, or of
-    one outcome only."""
+    one outcome only. ``desktop``: whether each is of a desktop; empty: none is."""
     cases = np.asarray(scores, np.float64)
     outcomes = np.asarray(success, np.bool_)
     if len(cases) < MIN_CASES or outcomes.all() or not outcomes.any():
         return None
     slope, offset = platt(cases, outcomes)
-    return Calibration(slope, offset, cases, outcomes, np.asarray(novelty, np.float64))
+    kinds = np.asarray(desktop, np.bool_) if len(desktop) else np.zeros(len(cases), np.bool_)
+    return Calibration(slope, offset, cases, outcomes, np.asarray(novelty, np.float64), kinds)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.stages.base import Opinion, Question
-from api.stages.model.calibration import gate, sigmoid
+from api.stages.model.calibration import gates, is_of_desktop, sigmoid
 from api.stages.model.features import FeatureReader, Row, rows_if_ended, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
 from api.stages.model.schema import NAMES
@@ -97,7 +97,7 @@ class ModelStage:
         self.model = model
         self.risk = risk
         self._gates = {
-            level: gate(calibration, risk) for level, calibration in model.calibration.items()
+            level: gates(calibration, risk) for level, calibration in model.calibration.items()
         }
         self.readers: SizedCache[tuple[str, str], _Folded] = SizedCache(READERS_BYTES)
         self._asked: tuple[Question, list[Row]] | None = None
@@ -142,8 +142,8 @@ class ModelStage:
         self._asked = None
         if not rows:
             return self._abstain("no step of the log is sealed", {})
-        confidence_gate = self._gates.get(level)
-        if confidence_gate is None:
+        level_gates = self._gates.get(level)
+        if level_gates is None:
             return self._abstain(f"the model was not calibrated for a {level}", {"level": level})
         matrix = np.asarray(rows, np.float64)
         scores = {
@@ -151,9 +151,12 @@ class ModelStage:
         }
         novelty = self.model.known.distance(matrix[-1])
         calibration = self.model.calibration[level]
-        chances = confidence_gate.judge(calibration, scores["success"], novelty)
+        chances = level_gates[is_of_desktop(rows[-1])].judge(
+            calibration, scores["success"], novelty
+        )
         record = {
             "model": self.signature,
+            "digest": self.model.digest,
             "features": self.model.card["features"],
             "level": level,
             "risk": self.risk,
