@@ -58,6 +58,7 @@ async def test_a_field_without_a_name_is_found_by_what_stands_around_it_or_by_it
     assert {name for n, name in enumerate(cases) if f"m{n}" in paid} == set(YES)
 
 
+@pytest.mark.slow
 async def test_what_a_field_stands_in_is_page_text_that_is_told_where_a_rule_asks(
     browser: Chromium, page: Page, site: Site
 ) -> None:

@@ -94,6 +94,7 @@ async def test_an_upload_is_asked_for_by_name_true_size_and_field(
                 assert _paid(rules, watch, cases) == set(UPLOADED)
 
 
+@pytest.mark.slow
 async def test_of_a_form_that_a_redirect_answers_the_body_is_unknown_and_the_submission_known(
     browser: Chromium, page: Page, site: Site, tmp_path: Path
 ) -> None:
@@ -119,6 +120,7 @@ async def test_of_a_form_that_a_redirect_answers_the_body_is_unknown_and_the_sub
         assert reward.reward == pays, reward.reason
 
 
+@pytest.mark.slow
 async def test_what_no_rule_asks_for_is_not_recorded(
     browser: Chromium, page: Page, site: Site, tmp_path: Path
 ) -> None:
