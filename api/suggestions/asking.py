@@ -18,6 +18,7 @@ STATE_ATTRIBUTES = (
 _ASKING: Mapping[str, JsonObject] = {
     "texts": {"text_visible": {"text": _ANY, "anywhere": True}},
     "around": {"observed": {"kind": "element.clicked", "where": {"around": _ANY}}},
+    "fields": {"field_filled": {"around": _ANY, "value": _ANY, "anywhere": True}},
     "points": {"pointed_at": {"box": [0, 0, 1, 1], "anywhere": True}},
     "bodies": {"observed": {"kind": "request.finished", "where": {"body.text": _ANY}}},
     "shown": {"text_visible": {"text": _ANY, "anywhere": True, "now": True}},

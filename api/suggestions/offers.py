@@ -138,7 +138,7 @@ def _field(event: Event, origin: str | None) -> Offers:
     data = event.data
     more: dict[str, JsonValue] = {} if data.get("trusted") is not False else {"trusted": False}
     more |= {"hidden": True} if data.get("hidden") else {}
-    named = _ways_to_name(mapping(data.get("element")))
+    named = _ways_to_name(mapping(data.get("element")), _around(data.get("around")))
     if isinstance(data.get("checked"), bool):
         for field in named:
             yield {"field_filled": {**field, "checked": data["checked"], **more}}
@@ -153,12 +153,13 @@ def _field(event: Event, origin: str | None) -> Offers:
         yield from _observed(event, origin)
 
 
-def _ways_to_name(element: JsonObject) -> list[dict[str, JsonValue]]:
-    """Return how a condition can name a field: by each of its names, by its path if it has none."""
+def _ways_to_name(element: JsonObject, around: JsonValue) -> list[dict[str, JsonValue]]:
+    """Return how a condition can name a field: by each of its names; if it has none, by what stands
+    around it and by its path."""
     names = [text for key in ("name", "attr_name", "id") if (text := short_text(element.get(key)))]
     path = short_text(element.get("path"))
     if not names and path:
-        return [{"path": path}]
+        return [*([{"around": around}] if around is not None else []), {"path": path}]
     return [{"field": name} for name in dict.fromkeys(names)]
 
 
@@ -208,6 +209,10 @@ def _accepted(request: Mapping[str, JsonValue], origin: str | None, more: JsonOb
             if len(body) > 1:
                 for name, value in body.items():
                     yield {"request_accepted": {**facts, "body": {name: value}}}
+        for file in objects_in(mapping(request.get("body")).get("files")) if not place else ():
+            if name := short_text(file.get("filename")):
+                sized: JsonObject = {"file_size": file["size"]} if "size" in file else {}
+                yield {"request_accepted": {**facts, "file": name, **sized}}
         yield {"request_accepted": facts}
 
 

@@ -136,6 +136,41 @@ MEETS: list[tuple[Said, list[Any]]] = [
         [{"field_filled": {"path": "#list>li:2>input:1", "checked": True}}],
     ),
     (
+        filled(
+            "",
+            checked=True,
+            element={"role": "checkbox", "name": "", "path": "#list>li:2>input:1"},
+            around="Buy tea",
+        ),
+        [
+            {"field_filled": {"around": "Buy tea", "checked": True}},
+            {"field_filled": {"path": "#list>li:2>input:1", "checked": True}},
+        ],
+    ),
+    (
+        finished(
+            "POST",
+            "/up",
+            200,
+            body={
+                "text": "",
+                "mime": "multipart/form-data; boundary=x",
+                "files": [{"name": "cv", "filename": "cv.pdf", "size": 4711}],
+            },
+        ),
+        [
+            {
+                "request_accepted": {
+                    "method": "POST",
+                    "url": "/up",
+                    "file": "cv.pdf",
+                    "file_size": 4711,
+                }
+            },
+            {"request_accepted": {"method": "POST", "url": "/up"}},
+        ],
+    ),
+    (
         element(checked=True, selectors=["#wrap"]),
         [
             {"element_state": {**named, state: True}}
@@ -383,6 +418,7 @@ def test_a_watched_task_asks_for_texts_surroundings_bodies_and_states() -> None:
         plan = rules.plan("ep_1")
         assert plan["text"] is True
         assert all(plan[name] for name in ("around", "request_bodies", "attributes"))
+        assert "fields" in plan["around"]
     given = compile_task(load_task_file(ROOT / "examples/shop/task.yaml"))
     assert rules.attainable == given.attainable, "what is asked for is worth nothing"
 
