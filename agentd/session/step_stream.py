@@ -166,12 +166,13 @@ class StepStream(asyncio.Protocol):
 
     def close(self) -> None:
         """Close the connection; what it sent and is taken stays so."""
+        self._descriptor = None
         if self._transport is not None:
             self._transport.close()
 
     def take_lines(self) -> None:
         """Take what is there to be read, of a Unix socket."""
-        if self._is_receiving:
+        if self._is_receiving or self._is_bell:
             return
         with suppress(BlockingIOError, ConnectionError):
             while self._descriptor is not None and len(self._lines) <= _MAX_WAITING:
@@ -233,11 +234,12 @@ class StepStream(asyncio.Protocol):
 
     def _can_begin(self, line: dict[str, Any]) -> bool:
         """Return whether the line begins a step for which nothing can, or need, be waited for."""
-        begin = line.get("begin")
         if line.get("passes") is True:
             return True
-        is_plain = isinstance(begin, dict) and begin.keys() == _PASSING_FIELDS.keys()
-        return is_plain and isinstance(begin["call"], dict) and self._conductor.is_clear
+        begin = line.get("begin")
+        if not isinstance(begin, dict) or begin.keys() != _PASSING_FIELDS.keys():
+            return False
+        return isinstance(begin["call"], dict) and self._conductor.is_clear
 
     def _is_working(self) -> bool:
         return self._work is not None and not self._work.done()

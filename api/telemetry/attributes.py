@@ -42,16 +42,16 @@ def tool_attributes(name: str) -> Attributes:
 def mirrored_reward(reward: RewardJson | None) -> Attributes:
     """Return a step's reward as attributes of its span, for whoever shows spans alone."""
     if reward is None:
-        return {"milestoned.reward.status": PENDING}
+        return {"milestoned.reward_status": PENDING}
     known: dict[str, Value] = {
-        "milestoned.reward.status": reward["status"],
-        "milestoned.reward.mask": reward["mask"],
+        "milestoned.reward_status": reward["status"],
+        "milestoned.reward_mask": reward["mask"],
     }
     if reward["reward"] is not None:
         known["milestoned.reward"] = float(reward["reward"])
         known |= _worths([reward])
     if reward["reason"] is not None:
-        known["milestoned.reward.reason"] = reward["reason"][:MAX_TEXT]
+        known["milestoned.reward_reason"] = reward["reason"][:MAX_TEXT]
     if reward["milestones"]:
         known["milestoned.milestones"] = tuple(m["id"] for m in reward["milestones"])
     return known
@@ -63,7 +63,14 @@ def _worths(rewards: Iterable[RewardJson]) -> dict[str, Value]:
     for reward in rewards:
         for milestone in reward["milestones"] if reward["reward"] is not None else ():
             paid.setdefault(milestone["id"], []).append(milestone["worth"])
-    return {f"milestoned.milestone.{id}": total(worths) for id, worths in paid.items()}
+    return {f"milestoned.milestone.{leaf(id)}": total(worths) for id, worths in paid.items()}
+
+
+def leaf(name: str) -> str:
+    """Return a name that others chose as the last part of an attribute's. A dot in it would make an
+    object of it for whoever reads attributes as a tree, and beside an attribute of that object's
+    name W&B Weave refuses the span: it is written as a colon."""
+    return name.replace(".", ":")
 
 
 def milestone_evaluation(milestone: MilestoneJson, reward: RewardJson) -> Attributes:
@@ -94,15 +101,15 @@ def reward_evaluation(reward: RewardJson, content: bool) -> Attributes:
     attributes: dict[str, Value] = {
         "gen_ai.evaluation.name": STEP_REWARD,
         "milestoned.step": reward["step"],
-        "milestoned.reward.status": reward["status"],
-        "milestoned.reward.mask": reward["mask"],
-        "milestoned.reward.through": reward["through"],
+        "milestoned.reward_status": reward["status"],
+        "milestoned.reward_mask": reward["mask"],
+        "milestoned.reward_through": reward["through"],
     }
     if reward["decided_by"] is not None:
-        attributes["milestoned.reward.decided_by"] = reward["decided_by"]
+        attributes["milestoned.reward_decided_by"] = reward["decided_by"]
     for component, value in sorted(reward["components"].items()):
         if value is not None:
-            attributes[f"milestoned.reward.component.{component}"] = float(value)
+            attributes[f"milestoned.reward_component.{component}"] = float(value)
     for verdict in reward["verdicts"]:
         stage = f"milestoned.verdict.{verdict['stage']}"
         attributes[f"{stage}.confidence"] = float(verdict["confidence"])
@@ -148,7 +155,7 @@ def missing_evaluation(step: int, *, is_over: bool) -> Attributes:
     return {
         "gen_ai.evaluation.name": STEP_REWARD,
         "milestoned.step": step,
-        "milestoned.reward.status": status,
+        "milestoned.reward_status": status,
         **_unknown(status, status, reason),
     }
 
@@ -205,7 +212,7 @@ def success_evaluation(outcome: TracedOutcome) -> Attributes:
 
 def label_attributes(labels: Mapping[str, Json]) -> Attributes:
     return {
-        f"milestoned.label.{name}": value[:MAX_TEXT] if isinstance(value, str) else value
+        f"milestoned.label.{leaf(name)}": value[:MAX_TEXT] if isinstance(value, str) else value
         for name, value in sorted(labels.items())[:MAX_LABELS]
         if isinstance(value, str | bool | float)
         or (isinstance(value, int) and -(2**63) <= value < 2**63)

@@ -229,7 +229,7 @@ class _Tracer:
             "gen_ai.agent.name": episode.task,
             **self._of_episode(),
             "milestoned.task": episode.task,
-            "milestoned.task.version": episode.version,
+            "milestoned.task_version": episode.version,
             "milestoned.closed": outcome.closed,
             **label_attributes(episode.labels),
             **mirrored_outcome(outcome),

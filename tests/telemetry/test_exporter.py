@@ -362,7 +362,7 @@ async def test_a_step_that_is_asked_about_is_sent_once_it_is_answered_and_what_f
         ]
         judged = plain(receiver.records[1].attributes)
         assert (
-            judged["milestoned.reward.decided_by"],
+            judged["milestoned.reward_decided_by"],
             judged["milestoned.verdict.judge.score"],
         ) == ("judge", 1.0)
         assert "the cart is full" not in str(receiver.records)

@@ -4,11 +4,11 @@ that what is not known has no score."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from api.telemetry.attributes import TracedOutcome
+from api.telemetry.attributes import Attributes, TracedOutcome
 from api.telemetry.outline import LogOutline
 from api.telemetry.spans import EpisodeTrace, TracedEpisode, trace_episode, unix_ns
 from common.trace_context import TraceParent
@@ -25,6 +25,8 @@ FORBIDDEN: dict[str, Any] = {
     "penalty": 0.5,
 }
 RULES = ruleset(CART, FORBIDDEN)
+LABELS = {"run": "a", "run.seed": 3}
+IDS = ("cart", "cart.total")
 BLIND: Said = ("gap.began", {"source": "cdp", "reason": "the browser was lost"})
 ENDED: Said = ("step.ended", {"step": 0})
 CALL: Said = ("agent.tool_called", {"call": "c1", "tool": "search", "arguments": {"q": "lamp"}})
@@ -51,7 +53,7 @@ def traced(
     is_closed = outline.closed_at is not None
     outcome = TracedOutcome(total, None, paid, closed=is_closed)
     facts = TracedEpisode(
-        "ep_1", "shop/t", "1", RULES.digest, OPENED, parent, {"run": "a"}, "Buy a lamp."
+        "ep_1", "shop/t", "1", RULES.digest, OPENED, parent, LABELS, "Buy a lamp."
     )
     return trace_episode(facts, outline, paid, outcome, content=content)
 
@@ -143,8 +145,8 @@ def test_an_unknown_score_is_absent_in_span_and_event_and_its_reason_is_there() 
     step = next(span for span in trace.spans if span.name == "execute_tool step")
     assert "milestoned.reward" not in step.attributes
     assert (
-        step.attributes["milestoned.reward.status"],
-        step.attributes["milestoned.reward.mask"],
+        step.attributes["milestoned.reward_status"],
+        step.attributes["milestoned.reward_mask"],
     ) == ("unobserved", True)
     event = trace.evaluations[0].attributes
     assert "the browser was lost" in str(event["gen_ai.evaluation.explanation"])
@@ -157,6 +159,29 @@ def test_an_unknown_score_is_absent_in_span_and_event_and_its_reason_is_there() 
         for name, value in span.attributes.items()
         if "reward" in name and value is not False
     ]
+
+
+def names_and_roots(attributes: Attributes) -> tuple[set[str], set[str]]:
+    """The names of attributes, and of the objects that they make for who reads them as a tree."""
+    parts = [name.split(".") for name in attributes]
+    roots = {".".join(words[:count]) for words in parts for count in range(1, len(words))}
+    return set(attributes), roots
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_no_attribute_has_the_name_of_an_object_of_others(
+    row: tuple[list[Said], dict[str, tuple[object, object, object]]],
+) -> None:
+    """Also of milestones and labels whose names have dots; W&B Weave refuses such a span."""
+    dotted = [
+        {**reward, "milestones": [{**one, "id": id} for one in reward["milestones"] for id in IDS]}
+        for reward in rewards_of(row[0])
+    ]
+    trace = traced(row[0], cast("list[RewardJson]", dotted), content=True)
+    for one in (*trace.spans, *trace.evaluations):
+        names, roots = names_and_roots(one.attributes)
+        assert not names & roots
+    assert trace.spans[-1].attributes["milestoned.label.run:seed"] == 3
 
 
 def test_an_answer_that_comes_later_is_the_same_evaluation_with_a_score() -> None:
