@@ -14,6 +14,7 @@ from api.telemetry.spans import EpisodeTrace, TracedEpisode, trace_episode, unix
 from common.trace_context import TraceParent
 from detectors.engine.engine import Engine
 from detectors.model.rewards import RewardJson, episode_total, reward_to_json
+from detectors.model.types import Json
 from tests.support.logs import Said, began, episode, log, ruleset, sealed, went
 
 OPENED = unix_ns("2026-11-25T21:20:00Z")
@@ -25,7 +26,7 @@ FORBIDDEN: dict[str, Any] = {
     "penalty": 0.5,
 }
 RULES = ruleset(CART, FORBIDDEN)
-LABELS = {"run": "a", "run.seed": 3}
+LABELS: dict[str, Json] = {"run": "a", "run.seed": 3}
 IDS = ("cart", "cart.total")
 BLIND: Said = ("gap.began", {"source": "cdp", "reason": "the browser was lost"})
 ENDED: Said = ("step.ended", {"step": 0})
