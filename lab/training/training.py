@@ -132,8 +132,8 @@ class Learner:
         for one in outcomes:
             rows = self.table.rows_of(one.trajectory)
             if one.aspect == "success" and len(rows):
-                score, last = trajectory_score(head.score(rows)), rows[-1]
-                found.append(ScoredOutcome(one, score, seen.distance(last), is_of_desktop(last)))
+                score, novelty = trajectory_score(head.score(rows)), seen.distance(rows[-1])
+                found.append(ScoredOutcome(one, score, novelty, is_of_desktop(rows)))
         return found
 
 

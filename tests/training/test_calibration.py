@@ -12,9 +12,11 @@ from api.stages.model.calibration import (
     from_json,
     gate,
     gates,
+    is_of_desktop,
     sigmoid,
 )
 from api.stages.model.isotonic import isotonic
+from api.stages.model.schema import NAMES
 from lab.training.measures import auroc, bootstrap, coverage_at, curve, ece
 
 
@@ -169,6 +171,25 @@ def test_many_easy_cases_of_desktops_promise_nothing_of_pages() -> None:
     answers = [each[True].judge(found, float(score), 0.5).answers for score in scores[:count]]
     assert sum(answer is not None for answer in answers) > 0.9 * count
     assert gates(found, 0.3)[False].judge(found, 4.0, 0.5).answers is True
+
+
+@pytest.mark.parametrize(
+    ("reported", "desktop"),
+    [
+        ({"desk_reported"}, True),
+        ({"desk_reported", "text_reported"}, False),
+        ({"desk_reported", "clicks"}, False),
+        ({"desk_reported", "navigated"}, False),
+        ({"text_reported"}, False),
+        (set(), False),
+    ],
+)
+def test_a_page_beside_an_observed_folder_is_a_page(reported: set[str], desktop: bool) -> None:
+    """Whatever its first step did, and its last."""
+    rows = np.zeros((2, len(NAMES)))
+    for name in reported:
+        rows[1 if name == "desk_reported" else 0, NAMES.index(name)] = 1.0
+    assert is_of_desktop(rows) is desktop
 
 
 def test_a_kind_without_cases_is_never_answered() -> None:

@@ -24,6 +24,11 @@ Floats = NDArray[np.float64]
 MIN_CASES = 30
 """Cases without which nothing can be calibrated."""
 _DESKTOP = NAMES.index("desk_reported")
+_PAGES = [
+    NAMES.index(name)
+    for name in ("text_reported", "clicks", "fills", "navigated", "tabs", "status")
+]
+"""Features that are above 0 only where a page was seen."""
 
 
 class Chances(NamedTuple):
@@ -96,9 +101,10 @@ def from_json(document: Mapping[str, Any]) -> Calibration:
     )
 
 
-def is_of_desktop(row: Sequence[float]) -> bool:
-    """Whether a row of features is of a log that reports a desktop, files or tools."""
-    return row[_DESKTOP] > 0
+def is_of_desktop(rows: Floats) -> bool:
+    """Whether rows of features [steps, features] are of a log that reports a desktop, files or
+    tools, and nothing of a page."""
+    return bool(rows[-1, _DESKTOP] > 0 and not (rows[:, _PAGES] > 0).any())
 
 
 @dataclass(frozen=True, slots=True)

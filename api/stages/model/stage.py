@@ -151,9 +151,7 @@ class ModelStage:
         }
         novelty = self.model.known.distance(matrix[-1])
         calibration = self.model.calibration[level]
-        chances = level_gates[is_of_desktop(rows[-1])].judge(
-            calibration, scores["success"], novelty
-        )
+        chances = level_gates[is_of_desktop(matrix)].judge(calibration, scores["success"], novelty)
         record = {
             "model": self.signature,
             "digest": self.model.digest,
