@@ -4,7 +4,8 @@ database; whoever asks then finds them read."""
 from __future__ import annotations
 
 from api.cascade.reading_ahead import let_read
-from api.cascade.stages import Stages
+from api.cascade.stages import Stages, stages_of
+from api.core.settings import StageSettings
 from api.stages.base import Question
 from api.stages.model.folder import BUILTIN, load
 from api.stages.model.stage import AT_ONCE, ModelStage
@@ -21,9 +22,9 @@ WANTED = "Put it into the cart."
 async def test_a_log_is_read_ahead_where_the_task_asks_the_model(store: Store) -> None:
     """Before a step is over, so that nobody can have asked; the others' logs are not looked at, nor
     any where another replica may be the one that asks."""
-    stage = ModelStage(load(BUILTIN))
+    stage, stages = serve_builtin()
     opening = episode([went("/elsewhere")], close=False)
-    async with running(store, stages=Stages({"model": [stage]}, {})) as service:
+    async with running(store, stages=stages) as service:
         ids = {}
         for tiers in reversed(TIERS):  # the one that is waited for is told last
             spec = {**task(tiers=tiers.split() or ["judge"]), "id": f"shop/{tiers or 'none'}"}
@@ -37,6 +38,14 @@ async def test_a_log_is_read_ahead_where_the_task_asks_the_model(store: Store) -
         assert read == (dict.fromkeys(TIERS, False) if store.url else TIERS)
 
 
+def serve_builtin() -> tuple[ModelStage, Stages]:
+    """The package's model, alone and as the stages of a service."""
+    stages = stages_of(StageSettings(model="builtin"), {})
+    stage = stages.by_tier["model"][0]
+    assert isinstance(stage, ModelStage)
+    return stage, stages
+
+
 def has_read(stage: ModelStage, id: str) -> int:
     """How many events of an episode the model has read."""
     log = stage.readers.get((id, WANTED))
@@ -45,8 +54,8 @@ def has_read(stage: ModelStage, id: str) -> int:
 
 async def test_a_question_about_a_log_that_was_read_ahead_is_answered(store: Store) -> None:
     """By the model, with its digest, as if it had read nothing before."""
-    stage = ModelStage(load(BUILTIN))
-    async with running(store, stages=Stages({"model": [stage]}, {})) as service:
+    stage, stages = serve_builtin()
+    async with running(store, stages=stages) as service:
         id, token = await service.open(task(tiers=["model"]))
         await service.tell(
             id, token, *episode([went("/elsewhere")], [went("/other")]), sizes=[2, 2]
@@ -59,10 +68,10 @@ async def test_a_question_about_a_log_that_was_read_ahead_is_answered(store: Sto
 
 async def test_a_stage_reads_in_parts_and_is_asked_only_once_all_is_read() -> None:
     """And says the same as one that reads all at once."""
-    stage = ModelStage(load(BUILTIN))
+    stage, stages = serve_builtin()
     events: list[Event] = log(*episode(*[[went(f"/{n}")] * (2 * AT_ONCE) for n in range(2)]))
     asked = Question("ep_1", 1, "goal", True, {"instruction": WANTED}, (), events, ())
     before = ModelStage(load(BUILTIN)).digest(asked)
-    await let_read(stage, "ep_1", asked.task, events)
+    await let_read(stages.by_tier["model"][0], "ep_1", asked.task, events)
     assert stage.readers.get(("ep_1", WANTED)).reader.seq == len(events)  # type: ignore[union-attr]
     assert stage.digest(asked) == before
