@@ -214,9 +214,12 @@ def read_args(reader: TaskReader, cls: type, spec: Json, path: Path) -> Any:
     if len(reader.problems) > before:
         raise NotedError
     try:
-        return cls(**values)
+        made = cls(**values)
     except ValueError as error:  # a dataclass's own check of its arguments together
         raise SpecError(path, spec, str(error)) from None
+    if values.get("loaded") is not None and getattr(made, "url", made) is None:
+        raise SpecError((*path, "loaded"), values["loaded"], "it only beside `url`, the address")
+    return made
 
 
 def parse_args(cls: type, spec: Json, path: Path, origin: str | None) -> Any:

@@ -13,6 +13,7 @@ from detectors.engine.engine import Engine
 from detectors.model.types import Milestone
 from detectors.sdk.registry import Rule, foreign, rules
 from detectors.task.ruleset import Ruleset
+from detectors.task.task_json import TaskError
 from tests.support.logs import (
     ORIGIN,
     Said,
@@ -119,6 +120,15 @@ def test_an_application_of_one_page_says_loaded_false(rule: str) -> None:
     said = [went("/"), pushed("/cart"), *RULES[rule][1]]
     assert value(of(rule, loaded=False), *said)
     assert value(of(rule, loaded=True), *said) == 0.0
+
+
+def test_how_an_address_counts_is_said_beside_an_address_alone() -> None:
+    """Without one it would say nothing, and its author would not know."""
+    for rule, (args, _) in RULES.items():
+        rest = {name: value for name, value in args.items() if name != "url"}
+        if rest and rule != "address_says":
+            with pytest.raises(TaskError, match="loaded: got False, wanted it only beside `url`"):
+                ruleset({"id": "m", "when": {rule: {**rest, "loaded": False}}})
 
 
 NONE_OF = {"none_of": [ACROSS]}
