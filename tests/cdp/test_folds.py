@@ -481,27 +481,24 @@ def test_a_loader_that_begins_again_is_another_document(fold: Normaliser) -> Non
     assert (data["url"], data["same_document"], data["loader"]) == (PAGE["url"], False, "L1")
     told(fold, "S", "Page.documentOpened", frame=PAGE)
     assert kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle())) == []
-    assert kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle())) == ["page.navigated"]
+    # With a gap of what the page may have kept from its observer since.
+    assert "page.navigated" in kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle()))
     told(fold, "S", "Page.documentOpened", frame=PAGE)
     told(fold, "S", "Page.lifecycleEvent", **lifecycle(name="networkIdle"))
-    assert kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle())) == ["page.navigated"]
+    assert "page.navigated" in kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle()))
     assert kinds(told(fold, "S", "Page.lifecycleEvent", **lifecycle("L2"))) == []
 
 
-def test_a_document_out_of_the_cache_says_from_where_it_was_loaded(fold: Normaliser) -> None:
+@pytest.mark.parametrize(("moved", "document"), [("cart", PAGE["url"]), ("#top", None)])
+def test_a_document_out_of_the_cache_says_from_where_it_was_loaded(
+    fold: Normaliser, moved: str, document: str | None
+) -> None:
     """Script had put it at another address; another fragment is no other address."""
-    back = {"type": "BackForwardCacheRestore"}
-    for moved, document in (("cart", PAGE["url"]), ("#top", None)):
-        told(fold, "S", "Page.frameNavigated", frame=PAGE)
-        told(fold, "S", "Page.navigatedWithinDocument", frameId="T", url=PAGE["url"] + moved)
-        told(
-            fold,
-            "S",
-            "Page.frameNavigated",
-            frame={**PAGE, "loaderId": "L9", "url": "https://a.example/b"},
-        )
-        here = {**PAGE, "url": PAGE["url"] + moved}
-        seen = told(fold, "S", "Page.frameNavigated", frame=here, **back)
-        (data,) = [data for kind, data in seen if kind == "page.navigated"]
-        assert (data["same_document"], data.get("document")) == (False, document)
-        fold.browser.documents.clear()
+    here = {**PAGE, "url": PAGE["url"] + moved}
+    other = {**PAGE, "loaderId": "L9", "url": "https://a.example/b"}
+    told(fold, "S", "Page.frameNavigated", frame=PAGE)
+    told(fold, "S", "Page.navigatedWithinDocument", frameId="T", url=here["url"])
+    told(fold, "S", "Page.frameNavigated", frame=other)
+    seen = told(fold, "S", "Page.frameNavigated", frame=here, type="BackForwardCacheRestore")
+    (data,) = [data for kind, data in seen if kind == "page.navigated"]
+    assert (data["same_document"], data.get("document")) == (False, document)
