@@ -3,6 +3,8 @@ the CPU (`make test-all`)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.api.processes import Process
@@ -42,6 +44,21 @@ def first_turn(mask: list[float]) -> list[bool]:
     return [start <= at < end for at in range(len(mask))]
 
 
+def assert_steps_along(
+    found: dict[str, Any], advantages: list[list[float]], masks: list[list[float]]
+) -> None:
+    """The step pulls each token of the agent's as its advantage says, and no other token. The
+    ratio is 1 in the first step, so -dL/dlog p is the advantage, times a number of the loss."""
+    assert found["moved"]
+    pulls = [row[-len(mask) :] for row, mask in zip(found["pull"], masks, strict=True)]
+    for pull, row, mask in zip(pulls, advantages, masks, strict=True):
+        wanted = [value * bool(of_agent) for value, of_agent in zip(row, mask, strict=True)]
+        largest = max(map(abs, wanted))
+        factor = max(map(abs, pull)) / largest if largest else 0.0
+        assert pull == pytest.approx([value * factor for value in wanted], abs=1e-7)
+        assert factor > 0 or largest == 0
+
+
 async def test_openrlhf_trains_on_the_folded_reward_and_on_no_placeholder(process: Process) -> None:
     """One number a rollout: all its turns, with the close. One that is not known is generated again
     and moves no baseline."""
@@ -60,6 +77,7 @@ async def test_openrlhf_trains_on_the_folded_reward_and_on_no_placeholder(proces
         paid, group["advantages"], group["action_mask"], strict=True
     ):
         assert advantages == pytest.approx([(reward - mean) * of_agent for of_agent in mask])
+    assert_steps_along(group, group["advantages"], group["action_mask"])
     assert found["known_share"] == [1.0] * 4
     moved = [row for row in found["placeholder"][1:] if row in group["advantages"]]
     assert moved == [], "a placeholder is a number to OpenRLHF: that is why none is given"
@@ -95,6 +113,7 @@ async def test_skyrl_generator_masks_turns_and_gives_no_placeholder(process: Pro
     mean = sum(paid) / len(paid)
     for row, reward in zip(found["advantages"], paid, strict=True):
         assert max(row, key=abs) == pytest.approx(reward - mean)
+    assert_steps_along(found, found["advantages"], found["loss_mask"])
 
 
 async def test_verl_puts_each_reward_on_the_last_token_of_its_turn(process: Process) -> None:
@@ -117,6 +136,7 @@ async def test_verl_puts_each_reward_on_the_last_token_of_its_turn(process: Proc
     mean = sum(paid) / len(paid)
     for row, reward, mask in zip(found["grpo"], paid, found["response_mask"], strict=True):
         assert row == pytest.approx([(reward - mean) * of_agent for of_agent in mask])
+    assert_steps_along(found, found["grpo"], found["response_mask"])
     ends = [at for at, value in enumerate(by_turn(whole_mask, [1.0] * 5)) if value]
     assert [found["returns"][0][at] for at in ends] == pytest.approx([0.5, 0.5, 0.4, 0.4, 0.0])
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from milestoned_client.adapters import scoring
 
+from tests.trainers.harness.policy_step import take_step
 from tests.trainers.harness.rlhf import Engine, Tokenizer, agent_module
 from tests.trainers.harness.say import say, watched
 
@@ -93,11 +94,35 @@ def tensors(estimator: str, responses: list[dict[str, Any]]) -> dict[str, Any]:
         *[None] * 4, SimpleNamespace(value=0.0), SimpleNamespace(args=args), None
     )
     made.compute_advantages_and_returns(experiences)
+    losses = importlib.import_module("openrlhf.models.loss")
     return {
+        **_step(losses.PolicyLoss(), experiences),
         "rewards": torch.cat([one.rewards for one in experiences]).tolist(),
         "advantages": [(one.advantages * one.action_mask)[0].tolist() for one in experiences],
         "action_mask": [one.action_mask[0].tolist() for one in experiences],
     }
+
+
+def _step(policy_loss: Any, experiences: list[Any]) -> dict[str, Any]:
+    """A step over all experiences, with the action's tokens as OpenRLHF's actor takes them."""
+    pad = torch.nn.utils.rnn.pad_sequence
+    column = lambda name: [getattr(one, name)[0] for one in experiences]  # noqa: E731
+    mask, advantages = (
+        pad(column(name), batch_first=True) for name in ("action_mask", "advantages")
+    )
+
+    def loss_of(log_probs: torch.Tensor, old_log_probs: torch.Tensor) -> torch.Tensor:
+        loss: torch.Tensor
+        loss, *_ = policy_loss(log_probs, old_log_probs, advantages, action_mask=mask)
+        return loss
+
+    sequences, attention = (
+        pad(column(name), batch_first=True) for name in ("sequences", "attention_mask")
+    )
+    found = take_step(sequences, attention, loss_of)
+    lengths = map(len, column("action_mask"))
+    pull = [row[:length] for row, length in zip(found["pull"], lengths, strict=True)]
+    return {**found, "pull": pull}
 
 
 async def main() -> dict[str, Any]:

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 import skyrl_gym
+import torch
 from milestoned_client.adapters.skyrl import RewardTextEnv
 
+from tests.trainers.harness.policy_step import take_step
 from tests.trainers.harness.say import say, watched
 from tests.trainers.harness.words import END, tokenizer
 
@@ -24,10 +26,11 @@ for name in ("skyrl.backends", "skyrl.backends.skyrl_train", "skyrl.train.genera
 
 from milestoned_client.adapters.skyrl_generator import RewardGenerator  # noqa: E402
 from skyrl.backends.skyrl_train.utils.ppo_utils import (  # noqa: E402
+    PolicyLossRegistry,
     compute_gae_advantage_return,
     compute_grpo_outcome_advantage,
 )
-from skyrl.train.config import GeneratorConfig, SkyRLGymConfig  # noqa: E402
+from skyrl.train.config import AlgorithmConfig, GeneratorConfig, SkyRLGymConfig  # noqa: E402
 from skyrl.train.dataset.preprocess import (  # noqa: E402
     convert_prompts_responses_to_batch_tensors,
 )
@@ -82,8 +85,8 @@ async def generated(by: type[Any], number: int) -> dict[str, Any]:
 def tensors(output: dict[str, Any]) -> dict[str, Any]:
     """What SkyRL trains on: rewards and masks token by token, and the group's advantages."""
     columns = [output[key] for key in ("prompt_token_ids", "response_ids", "rewards", "loss_masks")]
-    _, _, response_mask, rewards, loss_mask, *_ = convert_prompts_responses_to_batch_tensors(
-        0, *columns
+    sequences, attention, response_mask, rewards, loss_mask, *_ = (
+        convert_prompts_responses_to_batch_tensors(0, *columns)
     )
     group = np.array(["one"] * len(rewards))
     advantages, _ = compute_grpo_outcome_advantage(
@@ -92,7 +95,23 @@ def tensors(output: dict[str, Any]) -> dict[str, Any]:
     _, returns = compute_gae_advantage_return(
         rewards, rewards * 0.0, response_mask, gamma=1.0, lambd=1.0
     )
+    algorithm = AlgorithmConfig()
+    policy_loss = PolicyLossRegistry.get(algorithm.policy_loss_type)
+
+    def loss_of(log_probs: torch.Tensor, old_log_probs: torch.Tensor) -> torch.Tensor:
+        of_response = slice(-response_mask.shape[1], None)
+        loss: torch.Tensor
+        loss, _ = policy_loss(
+            log_probs[:, of_response],
+            old_log_probs[:, of_response],
+            advantages,
+            config=algorithm,
+            loss_mask=loss_mask,
+        )
+        return loss
+
     return {
+        **take_step(sequences, attention, loss_of),
         "rewards": rewards.tolist(),
         "loss_mask": loss_mask.tolist(),
         "advantages": (advantages * response_mask).tolist(),

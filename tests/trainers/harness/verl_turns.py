@@ -19,6 +19,7 @@ import verl
 from hydra import compose, initialize_config_dir
 from milestoned_client.adapters import scoring
 
+from tests.trainers.harness.policy_step import take_step
 from tests.trainers.harness.say import say, watched
 from tests.trainers.harness.words import END, save_tokenizer, tokenizer
 
@@ -48,6 +49,7 @@ from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse  # noqa: E
 from verl.trainer.ppo import core_algos  # noqa: E402
 from verl.trainer.ppo.v1 import agent_loop_tq  # noqa: E402
 from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories  # noqa: E402
+from verl.utils.config import omega_conf_to_dataclass  # noqa: E402
 from verl.utils.dataset.rl_dataset import RLHFDataset  # noqa: E402
 from verl.workers.rollout.replica import TokenOutput  # noqa: E402
 
@@ -148,6 +150,34 @@ def advantages(estimator: str, rows: dict[str, torch.Tensor]) -> list[list[float
     return listed
 
 
+def step(settings: Any, advantage: torch.Tensor, response_mask: torch.Tensor) -> dict[str, Any]:
+    """A step over all rollouts with verl's loss, as its actor's settings have it."""
+    actor = omega_conf_to_dataclass(settings.actor_rollout_ref.actor)
+    policy_loss = core_algos.get_policy_loss_fn(actor.policy_loss.loss_mode)
+    longest = max(len(one["prompts"]) for one in STORED)
+    sequences, attention = [], []
+    for one, row in zip(STORED, response_mask, strict=True):
+        before, after = longest - len(one["prompts"]), len(row) - len(one["responses"])
+        tokens = torch.cat([one["prompts"], one["responses"]])
+        sequences.append(torch.nn.functional.pad(tokens, (before, after)))
+        attention.append(torch.nn.functional.pad(torch.ones_like(tokens), (before, after)))
+
+    def loss_of(log_probs: torch.Tensor, old_log_probs: torch.Tensor) -> torch.Tensor:
+        of_response = slice(-response_mask.shape[1], None)
+        loss: torch.Tensor
+        loss, _ = policy_loss(
+            old_log_probs[:, of_response],
+            log_probs[:, of_response],
+            advantage,
+            response_mask,
+            loss_agg_mode=actor.loss_agg_mode,
+            config=actor,
+        )
+        return loss
+
+    return take_step(torch.stack(sequences), torch.stack(attention), loss_of)
+
+
 async def main(number: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         words = save_tokenizer(Path(folder))
@@ -158,6 +188,7 @@ async def main(number: int) -> dict[str, Any]:
                 "ppo_trainer",
                 overrides=[
                     f"actor_rollout_ref.model.path={words}",
+                    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1",
                     "actor_rollout_ref.rollout.name=vllm",
                     "actor_rollout_ref.rollout.prompt_length=256",
                     "actor_rollout_ref.rollout.response_length=1024",
@@ -170,11 +201,13 @@ async def main(number: int) -> dict[str, Any]:
     )
     rows = {name: pad(name) for name in ("rm_scores", "response_mask", "loss_mask")}
     await scoring.close()
+    by_group = advantages("grpo", {**rows})
     return {
+        **step(settings, torch.tensor(by_group), rows["response_mask"]),
         **{name: rows[name].tolist() for name in rows},
         "raised": raised,
         "info": [one["extra_fields"]["reward_extra_info"] for one in STORED],
-        "grpo": advantages("grpo", {**rows}),
+        "grpo": by_group,
         "returns": advantages("gae", {**rows}),
     }
 
