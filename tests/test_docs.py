@@ -163,12 +163,14 @@ def test_whole_tasks_that_the_docs_show_are_right(page: Path) -> None:
                 compile_task(load_task_yaml(text))
 
 
-def test_the_way_of_a_click_names_functions_that_exist() -> None:
+@pytest.mark.parametrize(("way", "least"), [("a click", 12), ("a null", 7)])
+def test_the_way_of_an_event_names_functions_that_exist(way: str, least: int) -> None:
     """docs/architecture.md, hop by hop: each file, and the function or method in it."""
     text = (ROOT / "docs" / "architecture.md").read_text()
-    way = text.partition("\n## The way of a click\n")[2].partition("\n## ")[0]
-    hops = re.findall(r"^\| \d+ \| [\w ]+ \| `([\w/.]+)` \| `([\w.]+)` \| (.*) \|$", way, re.M)
-    assert len(hops) >= 12
+    table = text.partition(f"\n## The way of {way}\n")[2].partition("\n## ")[0]
+    row = r"^\|(?: \d+)? \|(?: [\w ]+)? \| `([\w/.]+)` \| `([\w.]+)` \| (.*) \|$"
+    hops = re.findall(row, table, re.M)
+    assert len(hops) >= least
     for file, function, sentence in hops:
         also = re.findall(rf"`({function.partition('.')[0]}\.\w+)`", sentence)
         for name in (function, *also):
@@ -190,6 +192,25 @@ def defines(file: Path, name: str) -> bool:
         ]
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     return any(isinstance(node, functions) and node.name == function for node in body)
+
+
+def test_the_code_that_add_a_source_shows_has_no_undefined_name() -> None:
+    """A block that begins with a docstring is a module; the function is one of supervisor.py."""
+    page = (ROOT / "docs" / "how-to" / "add-a-source.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
+    modules = [block for block in blocks if block.startswith('"""')]
+    supervisor = (ROOT / "agentd" / "session" / "supervisor.py").read_text()
+    functions = [supervisor + block for block in blocks if block.startswith("def ")]
+    assert (len(modules), len(functions)) == (7, 1)
+    for code in (*modules, *functions):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F", "-"],
+            input=code,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
 
 
 def test_rules_have_the_versions_that_the_docs_show() -> None:

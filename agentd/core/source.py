@@ -16,8 +16,8 @@ class Sink(Protocol):
     """Where observations go; called on the event loop's thread, never blocks, stamps the time
     itself.
 
-    A source tells of its own partial blindness with ``gap.began`` {source, of, reason} and
-    ``gap.ended`` {source, of}, and of trouble that a person should see with ``alarm.raised`` and
+    A source tells of its own partial blindness with ``gap.began`` {source, part, reason} and
+    ``gap.ended`` {source, part}, and of trouble that a person should see with ``alarm.raised`` and
     ``alarm.ended``; those stand in the log as the journal's. A gap of the whole source (see
     `SourceLostError`) ends its partial ones: they are told anew.
     """

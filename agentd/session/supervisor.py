@@ -380,19 +380,24 @@ class Supervisor:
 
     async def fence(self) -> None:
         """Wait until what happened so far is journalled, at most `FENCE_S`; blind sources are not
-        waited for."""
-        fences = [source.fence(FENCE_S) for source in self._sources if source.name not in self.gaps]
-        if not fences:
+        waited for.
+
+        A source whose fence fails may not have reported what happened: `events.dropped`.
+        """
+        asked = [source for source in self._sources if source.name not in self.gaps]
+        if not asked:
             return
+        fences = [source.fence(FENCE_S) for source in asked]
         try:
             async with asyncio.timeout(FENCE_S * 2):
                 failures = await asyncio.gather(*fences, return_exceptions=True)
         except TimeoutError:
             log.warning("A source overstays its fence; nobody waits for it any longer.")
             return
-        for failed in failures:
+        for source, failed in zip(asked, failures, strict=True):
             if isinstance(failed, Exception):
-                log.warning("A fence failed.", why=f"{type(failed).__name__}: {failed}")
+                why = f"its fence failed: {type(failed).__name__}: {failed}"
+                self._record_loss(source.name, why)
 
     async def before_first_step(self) -> None:
         """Let the sources that report what the agent begins with do so, at most `SEAL_S`.
@@ -421,12 +426,13 @@ class Supervisor:
         for work, name in works.items():
             why = _why_lost(work)
             if why is not None:
-                self._record_lost_work(name, why)
+                self._record_loss(name, f"its work at a step's end {why}")
 
     def lose_step_work(self) -> None:
         """Record that what is left to do at the end of the current step is not done."""
         for name, _ in self._step_sources():
-            self._record_lost_work(name, "was not done: the next step's call ran already")
+            why = "its work at a step's end was not done: the next step's call ran already"
+            self._record_loss(name, why)
 
     def _step_sources(self) -> list[tuple[str, StepSource]]:
         """Return the sources that work at the ends of steps, but those with a gap."""
@@ -436,12 +442,11 @@ class Supervisor:
             if isinstance(source, StepSource) and source.name not in self.gaps
         ]
 
-    def _record_lost_work(self, name: str, why: str) -> None:
+    def _record_loss(self, name: str, why: str) -> None:
         """Record that a source's report is lost: the step must not count as observed."""
-        reason = f"its work at a step's end {why}"[:500]
-        lost = {"source": name, "count": 1, "reason": reason}
+        lost = {"source": name, "count": 1, "reason": why[:500]}
         self._recorder.append("journal", "events.dropped", lost)
-        log.warning("Work at a step's end is lost.", source=name, why=why)
+        log.warning("A source's report is lost.", source=name, why=why)
 
     def after_seal(self, step: int) -> None:
         """Have the sources that work at the ends of steps follow that this one is sealed."""

@@ -138,10 +138,11 @@ def as_text(explanation: dict[str, object]) -> str:
 
 def _lines(explanation: dict[str, Any]) -> Iterable[str]:
     reward, opened, task = explanation["reward"], explanation["opened"], explanation["task"]
+    by = reward["decided_by"]
     value = "null" if reward["reward"] is None else f"{reward['reward']:+.3f}"
     yield (
         f"{explanation['episode']} step {explanation['step']}: {value}, {reward['status']}, "
-        f"decided by {reward['decided_by'] or 'nobody'}"
+        f"{'decided by ' + by if by else 'not known'}"
     )
     if reward["reason"]:
         yield f"  {reward['reason']}"

@@ -39,7 +39,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 """Parts of addresses under which rules, gold data and files of service and daemon are kept."""
-_BLIND = re.compile(r"(?:^|; )(?:(\S+) saw nothing from )?event (\d{1,19}): ")
+_BLIND = re.compile(r"(?:^|; )(?:(\S+) (?:saw nothing from|at) )?event (\d{1,19}): ")
 _SYNTAX = (
     "syntax",
     "pars",

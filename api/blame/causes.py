@@ -21,7 +21,7 @@ declares; ``judge``: the events left it open (api/blame/judged.py)."""
 END_ITEMS = ("(outcome)", "(shaping)")
 """Milestones that are no deed of the agent's in the step in which they are paid."""
 MAX_EVIDENCE = 20
-_GAP = re.compile(r"(?:^|; )\S{1,200} saw nothing from event (\d{1,18}): ")
+_GAP = re.compile(r"(?:^|; )\S{1,200} (?:saw nothing from|at) event (\d{1,18}): ")
 _EVENT = re.compile(r"\bevent (\d{1,18})\b")
 
 

@@ -45,6 +45,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "db": ("api.cli.db:app", "bring the database's schema up to date, or check it"),
 }
 """Name → (what is imported: a function or a group of commands, help)."""
+OF_GROUPS: Mapping[str, Sequence[str]] = {
+    "attack": ("task attack",),
+    "check": ("task check", "db check"),
+    "explain": ("task explain", "episode explain", "audit explain"),
+    "propose": ("task propose",),
+    "show": ("recording show",),
+    "test": ("task test",),
+    "verify": ("recording verify", "audit verify"),
+}
+"""Commands that people ask for without their group → how they are called."""
 PLUGINS_WHEN_ASKED_FOR = "api.cli.replay"
 """This command looks for rules of others once the task names one that is not ours."""
 
@@ -54,9 +64,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     # imports make objects that stay: looking for garbage among them is a sixth of their time
     gc.disable()
     try:
-        command, bound = parse_command(make_app(), sys.argv[1:] if argv is None else argv)
+        words = sys.argv[1:] if argv is None else argv
+        command, bound = parse_command(make_app(), words)
     except CommandLineError as error:
-        print(f"milestoned: {error}", file=sys.stderr)
+        known = OF_GROUPS.get(words[0]) if words else None
+        what = f"{words[0]}: expected {' or '.join(known)}" if known else error
+        print(f"milestoned: {what}", file=sys.stderr)
         return 2
     finally:
         gc.enable()

@@ -165,7 +165,7 @@ def explain(
         return _complain(file if isinstance(error, BadTaskError) else recording or file, error)
     _show(explained)
     _show_tiers(rules)
-    _show_undecided(playback)
+    _show_null_steps(playback)
     note_other_site(rules, events)
     masked = sum(reward.mask for reward in playback.rewards)
     known = sum_of(reward.reward for reward in playback.rewards if reward.reward is not None)
@@ -176,10 +176,10 @@ def explain(
     return 0
 
 
-def _show_undecided(playback: Playback) -> None:
-    """Show the steps that rules leave open and nobody has decided, with the reason of each."""
+def _show_null_steps(playback: Playback) -> None:
+    """Show the steps whose reward is not known, with the reason of each."""
     for reward in playback.rewards:
-        if reward.mask and reward.status in ("escalating", "unscored"):
+        if reward.mask:
             print(f"    step {reward.step} is null ({reward.status}): {reward.reason}")
 
 

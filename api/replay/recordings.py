@@ -211,6 +211,11 @@ def _must_be_ours(packed: bytes, at: int, path: Path | str) -> None:
 
 
 def _end_of(packed: bytes, at: int, path: Path | str) -> int:
+    if at == 0 and packed.startswith(b"{"):
+        raise RecordingError(
+            f"{path}: byte 0: text, wanted a recording (.mrec); a log of events (.jsonl) is read by"
+            f" `milestoned task explain TASK {path}`"
+        )
     try:
         end = _frame_end(packed, at)
     except zstandard.ZstdError as error:

@@ -15,7 +15,7 @@ _FIELDS: Mapping[str, str] = {
     "episode": "task reason converted",
     "gap": "source part reason",
     "alarm": "source part reason",
-    "events": "source count",
+    "events": "source count reason",
     "step": "step action reason",
     "agent": "text tool ok criterion events",
     "tab": "url",

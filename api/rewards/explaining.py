@@ -89,7 +89,9 @@ def _gap_in_words(gap: Event) -> str:
     """Name the source, what of it was not observed, from which event on, and why."""
     source, part = gap.data.get("source"), gap.data.get("part")
     if gap.kind == "events.dropped":
-        return f"event {gap.seq}: observations of {source} were lost"
+        count, reason = gap.data.get("count"), gap.data.get("reason")
+        lost = "observations" if count is None else f"{count} observations"
+        return f"event {gap.seq}: {lost} of {source} were lost: {reason}"
     about = f"{source}:{part}" if part is not None else source
     return f"nothing of {about} was observed from event {gap.seq} on: {gap.data.get('reason')}"
 
@@ -188,7 +190,7 @@ class _Why:
         for gap in self._gaps:
             source, part = str(gap.data.get("source")), gap.data.get("part")
             part = None if part is None else str(part)
-            if f"from event {gap.seq}: " in reason and self._depends_on_source(n, source, part):
+            if f" event {gap.seq}: " in reason and self._depends_on_source(n, source, part):
                 yield _gap_in_words(gap)
         for name, (seq, why, _) in self._state.gaps.items():
             source, _, kind = name.partition(":")
@@ -225,7 +227,10 @@ class _Why:
             reasons = list(self._held_back(n, spec, standing.now >= 1.0))
             is_paid = any(m.id == spec.id and not m.baseline for m in self._reached)
             if not reasons and not is_paid:
-                yield "came true, but before the first step or while a source saw nothing: nobody's"
+                yield unknown or (
+                    "came true before the first step, or during a gap of its source: credited to no"
+                    " step"
+                )
             yield from reasons
         elif standing.best > 0:
             yield f"{unknown or 'did not pay'}: {standing.best:.0%} of it came true"

@@ -6,7 +6,8 @@ event failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -76,12 +77,13 @@ class Miss:
 
     @property
     def nearness(self) -> tuple[float, int, int]:
-        """What sorts misses: how much of it held, then how little failed, then which came last."""
+        """What sorts misses: how much of it held, then how little failed, then which brought it so
+        far first, or, where nothing of it held, which came last."""
         eligible = self.level > 0 or bool(self.failed or self.unseen)
         return (
             self.level if eligible else -1.0,
             self.of - len(self.failed) if eligible else 0,
-            self.event.seq,
+            -self.event.seq if self.level > 0 else self.event.seq,
         )
 
 
@@ -114,6 +116,14 @@ class Misses:
                     self.nearest[node.id] = miss
 
 
+def _let_go(args: Any, free: Mapping[str, _Anything]) -> Any:
+    """Return a copy of a rule's arguments with some let go; its own checks are for a task's."""
+    changed = copy(args)
+    for name, anything in free.items():
+        object.__setattr__(changed, name, anything)
+    return changed
+
+
 def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     names = [f.name for f in fields(args) if isinstance(getattr(args, f.name), tuple(MATCHERS))]
     try:
@@ -124,12 +134,12 @@ def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     if level >= 1.0 or not names:
         return Miss(event, step, (), len(names), level)
     free = {name: _Anything() for name in names}
-    if _level_free(rule, replace(args, **free), event, world) <= 0:
+    if _level_free(rule, _let_go(args, free), event, world) <= 0:
         return Miss(event, step, (), len(names), level)
     failed = []
     for name in names:
         others = {other: anything for other, anything in free.items() if other != name}
-        if _level_free(rule, replace(args, **others), event, world) < 1.0:
+        if _level_free(rule, _let_go(args, others), event, world) < 1.0:
             failed.append(name)
     return Miss(event, step, tuple(failed), len(names), level)
 

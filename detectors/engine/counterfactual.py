@@ -69,7 +69,7 @@ class Counterfactuals:
         state, ruleset = self._state, self._ruleset
         latest = max((seq for seq, _ in state.hidden.values()), default=0)
         id = ruleset.task.milestones[leaf.owner].id
-        hidden = [event.seq, f"{leaf.rule.name}: {error}"[:MAX_WHY]]
+        hidden = [error.since or event.seq, f"{leaf.rule.name}: {error}"[:MAX_WHY]]
         state.hidden[id] = hidden
         if state.began and any(id in ids for ids in ruleset.turning):
             # No counterfactual state covers all that may be.

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from detectors.engine.conditions import Conditions, Risen
+from detectors.engine.gaps import describe_doubt
 from detectors.engine.state import Award, State
 from detectors.model.rewards import total
 from detectors.model.types import Event, Milestone
@@ -18,7 +19,6 @@ MAX_EVIDENCE = 64
 STEP_COST = "step_cost"
 MAX_REVOKED = 100
 """Times that a milestone may be taken back and earned again; after that it is not paid any more."""
-UNKNOWN_AT_END = "what must hold at the end may have changed while a source saw nothing"
 
 
 class Credit:
@@ -109,7 +109,7 @@ class Credit:
             return
         if state.doubt or state.blind:
             if any(spec.must_hold_at_end for spec in self._specs):
-                state.blind.setdefault("rules", [event.seq, UNKNOWN_AT_END])
+                self._mark_doubtful(event.seq, "what must hold at the end may not hold any more")
             return
         # One may wait for another that the close decides too, in whatever order they are written.
         for _ in self._specs:
@@ -329,9 +329,15 @@ class Credit:
         if not (state.doubt or state.blind or state.unseen or self.rests_on_hidden(owner)):
             return False
         id = self._specs[owner].id
-        why = f"milestone {id} rests on what did not happen, and a source saw nothing for a while"
-        state.blind.setdefault("rules", [seq, why])
+        self._mark_doubtful(seq, f"milestone {id} rests on what did not happen, which is not known")
         return True
+
+    def _mark_doubtful(self, seq: int, why: str) -> None:
+        """Mark the step as not known because of what was not observed before it. What was not
+        observed in it has marked it by itself."""
+        state = self._state
+        doubt = "" if state.blind else describe_doubt(state)
+        state.blind.setdefault("rules", [seq, f"{why}; {doubt}" if doubt else why])
 
     def _update_goals(self, owner: int, event: Event) -> None:
         """Let the goals that require the milestone look at it."""

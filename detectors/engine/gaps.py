@@ -15,10 +15,13 @@ MAX_GAPS = 64
 MAX_PART = 128
 REST = "…"
 """Stands for the parts of a source beyond `MAX_GAPS`."""
+MAX_DOUBT = 400
+"""Characters that are kept of why the first unknown step was not known."""
 REFUSED = "start"
 """The gap that a refused start is (detectors/engine/expected_start.py); no event ends it."""
 UNREPORTED = "the daemon reports it only if the task of the recording, or --also, asks for it"
 UNDECLARED = "the daemon of the recording is older than this kind of event"
+_LOST = "observations dropped"
 NEVER_REPORTED = (UNREPORTED, UNDECLARED)
 """Reasons of gaps that last as long as the episode."""
 
@@ -76,7 +79,8 @@ class GapTracker:
             return
         gap = state.gaps.pop(_gap_name(source, part), None)
         if gap is not None:
-            state.unseen = state.unseen or state.began
+            if state.began and not state.unseen:
+                state.unseen = _describe_gap(source, *gap[:2])
         elif part is not None:
             self._end_one_of_rest(source, part)
 
@@ -86,9 +90,9 @@ class GapTracker:
         source, count = str(event.data.get("source")), event.data.get("count")
         if source not in self._ruleset.sources and source != "journal":
             return
-        reason = f"{count} observations dropped"
-        if count is None:
-            reason = str(event.data.get("reason"))
+        reason = str(event.data.get("reason"))
+        if count is not None:
+            reason = f"{count} {_LOST}: {reason}"
         self._state.blind[source] = [event.seq, reason]
 
     def mark_new_step(self) -> None:
@@ -170,11 +174,28 @@ def describe_blindness(state: State) -> str:
     """Say why the step that runs is not known: source by source, from which event on."""
     parts = []
     for source, (seq, why) in sorted(state.blind.items()):
-        about = f"event {seq}"
-        if source not in ("rules", REFUSED):
-            about = f"{source} saw nothing from {about}"
-        parts.append(f"{about}: {why}")
+        parts.append(_describe_gap(source, seq, why))
     return "; ".join(parts)
+
+
+def describe_doubt(state: State) -> str:
+    """Say why something of the episode before may not be known: what left its first unknown step
+    unknown, else the latest event that no rule could know, else a gap between two steps."""
+    if state.doubt:
+        return state.doubt
+    if state.hidden:
+        seq, why = max(state.hidden.values())
+        return _describe_gap("rules", seq, why)
+    return state.unseen
+
+
+def _describe_gap(source: str, seq: object, why: object) -> str:
+    about = f"event {seq}"
+    if _LOST in str(why):
+        about = f"{source} at {about}"
+    elif source not in ("rules", REFUSED):
+        about = f"{source} saw nothing from {about}"
+    return f"{about}: {why}"
 
 
 def _gap_name(source: str, part: str | None) -> str:

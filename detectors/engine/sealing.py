@@ -6,16 +6,12 @@ from __future__ import annotations
 from detectors.engine.counterfactual import Counterfactuals
 from detectors.engine.credit import Credit
 from detectors.engine.episode_rewards import EpisodeRewards
-from detectors.engine.gaps import describe_blindness
+from detectors.engine.gaps import MAX_DOUBT, describe_blindness, describe_doubt
 from detectors.engine.resolution import asks, offered_by
 from detectors.engine.state import State
 from detectors.model.rewards import PARTLY, total
 from detectors.model.types import Ask, Event, Milestone, Reward, Verdict
 from detectors.task.ruleset import Ruleset
-
-GOAL_UNOBSERVED = (
-    "the goal may have been reached while a source saw nothing; see the episode's gaps"
-)
 
 
 class Sealer:
@@ -80,7 +76,7 @@ class Sealer:
         state, digest = self._state, self._ruleset.digest
         if state.blind:
             if not disputed:
-                state.doubt = True
+                state.doubt = state.doubt or describe_blindness(state)[:MAX_DOUBT]
                 if state.closed and state.success is False:
                     state.success = None
             return Verdict("rule", None, 0.0, describe_blindness(state), digest)
@@ -92,11 +88,7 @@ class Sealer:
         return Verdict("rule", earned, 1.0, count, digest)
 
     def _why_goal_is_open(self) -> str:
-        state = self._state
-        if state.doubt or not state.hidden:
-            return GOAL_UNOBSERVED
-        seq, why = max(state.hidden.values())
-        return f"event {seq}: {why}; the goal may have been reached"
+        return f"{describe_doubt(self._state)}; the goal may have been reached"
 
     def _keep_penalties(
         self, milestones: tuple[Milestone, ...], unknown: Verdict

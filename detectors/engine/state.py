@@ -13,7 +13,7 @@ from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Moment, Standing
 from detectors.sdk.world import PARTS, World
 
-STATE_VERSION = 9
+STATE_VERSION = 10
 
 
 @dataclass(slots=True)
@@ -60,11 +60,11 @@ class State:
     potential: float = 0.0
     offered: float = 0.0
     total: float = 0.0
-    unseen: bool = False
+    unseen: str = ""
     masked: int = 0
     penalties: float = 0.0
     spent: int = 0
-    doubt: bool = False
+    doubt: str = ""
     gaps: dict[str, list[Any]] = field(default_factory=dict)
     blind: dict[str, list[object]] = field(default_factory=dict)
     pending: list[Milestone] = field(default_factory=list)

@@ -236,10 +236,9 @@ async def test_steps_after_a_restart_with_fewer_kinds_are_unknown(
 
 
 async def test_fences_do_not_wait_for_the_blind_nor_for_ever(recorder: Recorder) -> None:
-    """A blind source is passed over, a failing fence is a word in the log, an endless one has its
-    limit."""
-    slow, broken = Scripted("cdp", fence_s=30.0), Scripted("ax", fence_s=-1)
-    supervisor = await started(recorder, slow, broken)
+    """A blind source is passed over, an endless fence has its limit."""
+    slow, quick = Scripted("cdp", fence_s=30.0), Scripted("ax")
+    supervisor = await started(recorder, slow, quick)
     blind = Scripted("files")
     supervisor._sources.append(blind)
     supervisor.began("files", "lost")
@@ -247,7 +246,17 @@ async def test_fences_do_not_wait_for_the_blind_nor_for_ever(recorder: Recorder)
     before = loop.time()
     await supervisor.fence()
     assert loop.time() - before < FENCE_S * 20
-    assert (slow.fences, broken.fences, blind.fences) == (1, 1, 0)
+    assert (slow.fences, quick.fences, blind.fences) == (1, 1, 0)
+    await supervisor.stop()
+
+
+async def test_a_fence_that_fails_is_on_record(recorder: Recorder) -> None:
+    """What its source had to report by then may be lost: the step must not count as seen."""
+    supervisor = await started(recorder, Scripted("cdp"), Scripted("ax", fence_s=-1))
+    before = recorder.journal.last
+    await supervisor.fence()
+    why = "its fence failed: RuntimeError: no fence today"
+    assert told(recorder)[before:] == [("events.dropped", "ax", why)]
     await supervisor.stop()
 
 

@@ -270,7 +270,7 @@ WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "an address of script": (A, [[went("/"), went("/a", same_document=True)], [went("/b", same_document=True)]], "(only page script put that address there: its document was loaded from http://shop.test/; `loaded: false` counts it, as single-page applications need it)"),
     "a click at an address of script": ({"id": "m", "when": {"element_clicked": {"name": "Buy", "url": "/a"}}}, [[went("/"), went("/a", same_document=True), clicked("Buy")]], "event 5 in step 0 would fulfil it, were its document loaded there"),
     "another click at an address of script": ({"id": "m", "when": {"element_clicked": {"name": "Buy", "url": "/a"}}}, [[went("/"), went("/a", same_document=True), clicked("Sell")]], "name is “Sell”, wanted “Buy”"),
-    "lost events": (GO, [[("events.dropped", {"source": "cdp", "count": 3})]], "event 3: observations of cdp were lost (step 0 is null)"),
+    "lost events": (GO, [[("events.dropped", {"source": "cdp", "count": 3, "reason": "r"})]], "event 3: 3 observations of cdp were lost: r (step 0 is null)"),
     "another source was blind": ({"id": "f", "when": {"file_created": {"name": "x"}}}, [[("gap.began", {"source": "cdp", "reason": "r"})]], "did not pay"),
 }  # fmt: skip
 
@@ -365,7 +365,7 @@ def test_what_came_true_and_did_not_pay_says_why() -> None:
     assert (
         explained[0]
         .became[0]
-        .startswith("came true, but before the first step or while a source saw nothing")
+        .startswith("not known whether it came true: nothing of cdp was observed from event 3 on")
     )
 
 

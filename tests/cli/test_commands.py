@@ -15,6 +15,7 @@ import pytest
 from cyclopts.argument import Argument
 
 from agentd.cli.main import main as run_agentd
+from api.cli.main import OF_GROUPS
 from api.cli.main import main as run_milestoned
 from common.command_line import parse_command
 from tests.support.commands import PROGRAMS, Command, commands_of
@@ -215,3 +216,14 @@ def test_a_program_without_a_command_is_refused(program: str, tmp_path: Path) ->
         assert done.returncode == code, (argv, done.stderr)
         assert "Traceback" not in done.stderr
         assert bool(done.stderr) == (code == 2), argv
+
+
+@pytest.mark.parametrize(("name", "commands"), OF_GROUPS.items())
+def test_a_command_without_its_group_is_refused_with_its_group(
+    name: str, commands: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_milestoned([name, "file"]) == 2
+    expected = " or ".join(commands)
+    assert capsys.readouterr().err == f"milestoned: {name}: expected {expected}\n"
+    known = {" ".join(one.words) for one in COMMANDS if one.program == "milestoned"}
+    assert known.issuperset(commands)

@@ -403,7 +403,7 @@ def test_dropped_observations_mask_the_step() -> None:
     (reward,) = run(ruleset(A), *episode([drop, went("/a")]))
     assert (reward.reward, reward.reason) == (
         None,
-        "cdp saw nothing from event 3: 3 observations dropped",
+        "cdp at event 3: 3 observations dropped: journal full",
     )
 
 

@@ -630,3 +630,40 @@ def test_what_the_end_is_worth_is_compared_too() -> None:
     )
     assert (worth(said), said[-1].success) == ([None, 0.0, 2.0, None], True)
     assert "(efficiency) may be 1" in str(said[-1].reason)
+
+
+def by_goal(*ids: str) -> dict[str, Any]:
+    """A goal that requires milestones of these ids."""
+    return {"id": "done", "component": "goal", "when": {"goal": {"requires": list(ids)}}}
+
+
+LOGGED_IN = {"id": "login", "component": "form", "when": LOGIN}
+DROPPED: Said = ("events.dropped", {"source": "cdp", "count": 3, "reason": "journal full"})
+OPEN_GOALS: dict[str, tuple[list[list[Said]], str]] = {
+    "a secret is to blame where it stood, not the later field": (
+        [[SECRET], [NAME], []],
+        "event 3: form_filled: ",
+    ),
+    "lost events": (
+        [[DROPPED, NAME], []],
+        "cdp at event 3: 3 observations dropped: journal full",
+    ),
+    "a gap of an earlier step": (
+        [
+            [("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})],
+            [],
+        ],
+        "cdp saw nothing from event 3: gone",
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "cause"), OPEN_GOALS.values(), ids=OPEN_GOALS)
+def test_a_goal_that_is_left_open_names_the_event_that_left_it_open(
+    steps: list[list[Said]], cause: str
+) -> None:
+    *_, last = run(ruleset(LOGGED_IN, by_goal("login")), *episode(*steps))
+    assert last.reward is None
+    assert last.reason is not None
+    assert last.reason.startswith(cause), last.reason
+    assert "the goal may have been " in last.reason

@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Json, Json, list[str]]] = {
     "a reward that nobody knows": (
         {},
         {"reward": None, "status": "unobserved", "reason": "cdp saw nothing", "decided_by": None},
-        ["ep_1 step 2: null, unobserved, decided by nobody", "  cdp saw nothing"],
+        ["ep_1 step 2: null, unobserved, not known", "  cdp saw nothing"],
     ),
     "opened with a token without a label": (
         {"opened": {"at": "then", "by": {"id": "tk_2"}}},
