@@ -179,8 +179,9 @@ def test_no_attribute_has_the_name_of_an_object_of_others(
         for reward in rewards_of(row[0])
     ]
     trace = traced(row[0], cast("list[RewardJson]", dotted), content=True)
-    for one in (*trace.spans, *trace.evaluations):
-        names, roots = names_and_roots(one.attributes)
+    of_spans = [span.attributes for span in trace.spans]
+    for attributes in (*of_spans, *(one.attributes for one in trace.evaluations)):
+        names, roots = names_and_roots(attributes)
         assert not names & roots
     assert trace.spans[-1].attributes["milestoned.label.run:seed"] == 3
 
