@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def _recording(family: Family, kind: str) -> Path:
     return family_task(family).parent / "recordings" / f"{family}.{kind}.mrec"
 
 
-def _paid(family: Family, kind: str) -> tuple[dict[str, float], bool | None]:
+def _paid(family: Family, kind: str) -> tuple[dict[str, Any], bool | None]:
     """What each milestone was paid in a recorded run, and whether the goal was reached."""
     playback = Playback(_rules(family), "recorded", ())
     playback.take(read_events(_recording(family, kind)))
