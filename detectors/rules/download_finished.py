@@ -28,7 +28,6 @@ class DownloadFinishedArgs:
 
 @rule(
     component="file",
-    version=2,
     hears=("download.finished",),
     args=DownloadFinishedArgs,
     occurrence=True,
@@ -38,8 +37,9 @@ def download_finished(event: Event, world: World, args: DownloadFinishedArgs) ->
     """The browser has downloaded the whole file. Use file_created and file_matches for its
     place and content.
 
-    A file that a page makes itself (`blob:`, `data:`) is one of that page's site. Its address is
-    no one's: name the file.
+    A file that a page makes itself as a `blob:` is one of that page's site; name it, since its
+    address is new each time. One of a `data:` address is no site's, as anybody can type such an
+    address in any tab: it counts only with `anywhere`.
     """
     data = event.data
     if not is_met(args.name, data.get("name")):

@@ -16,8 +16,6 @@ from detectors.sdk.world import World
 BY_FRAME = ("element.", "field.", "form.", "text.")
 BY_ADDRESS = ("page.", "dialog.")
 DOWNLOADS = "download."
-_WRITTEN_OUT = "data:"
-"""Of a download: the page wrote the file into the link itself, so that it is the page's."""
 _INHERITED = ("about:blank", "about:srcdoc")
 
 
@@ -39,10 +37,7 @@ def is_at(event: Event, world: World, origins: Collection[str]) -> bool | None:
         if "frame" in data and url.startswith(_INHERITED):
             url = _address(world, str(data.get("tab")), str(data.get("frame")))
     elif kind.startswith(DOWNLOADS):
-        url = str(data.get("url"))
-        if url.startswith(_WRITTEN_OUT):
-            url = world.url(str(data.get("tab")))
-        return not url.startswith(_WRITTEN_OUT) and origin_of(url) in origins
+        return origin_of(str(data.get("url"))) in origins
     else:
         return True
     if not url:

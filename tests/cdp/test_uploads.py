@@ -38,9 +38,9 @@ NOT_UPLOADED = {
 }
 MADE = {
     "a blob": {"name": "blob.csv"},
-    "written into the link": {"name": "data.csv"},
 }
 NOT_MADE = {
+    "written into a link, as anybody can into the address bar": {"name": "data.csv"},
     "a blob of a frame of no site": {"name": "strange.csv"},
     "another name": {"name": "other.csv"},
 }
