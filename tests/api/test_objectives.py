@@ -54,6 +54,9 @@ async def test_of_a_task_without_any_nothing_is_told(service: Service) -> None:
     await service.tell(id, token, *SAID)
     told = (await service.reward(id, 0)).json()
     assert "objectives" not in told
+    headers = {"accept": "text/html", "cookie": f"milestoned={ADMIN}"}
+    page = await service.get(f"/episodes/{id}/detail?step=0", None, headers=headers)
+    assert (page.status_code, "Objectives" in page.text) == (200, False)
     assert read_model(Reward, told).objectives is None
 
 
