@@ -31,7 +31,6 @@ from api.exporting.chats import PURIFIABLE, ChatExport
 from api.exporting.rows import Exported, Rows, note_siblings, tables
 from api.exporting.staging import content_version, staged_in
 from api.exporting.stored import of_store
-from api.pages.standalone import write_pages
 from api.rescoring import recorded
 from api.rescoring import stored as corpus
 from api.rescoring.corpus import CorpusSelection
@@ -255,8 +254,10 @@ def _left_out(left_out: Mapping[str, int]) -> list[str]:
 
 def _export_pages(episodes: Iterator[Exported], count: int, out: Path) -> list[str]:
     """Export a page of each episode; return what to print. Raises what `run_guarded` catches."""
+    # Here: pages are the service's own, which takes longer to import than a small export.
+    standalone = import_module("api.pages.standalone")
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
-        written = write_pages(out, _counted(episodes, bar))
+        written = standalone.write_pages(out, _counted(episodes, bar))
     return [f"{written} pages"]
 
 

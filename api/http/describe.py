@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from pydantic import BaseModel
 
@@ -29,16 +30,17 @@ _ALWAYS = (429, 503)
 
 def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
     """The problem answers of a route, with those of every route."""
-    content = {
-        PROBLEM: {
-            "schema": ProblemShape.model_json_schema(ref_template="#/components/schemas/{model}")
-        }
-    }
+    content = {PROBLEM: {"schema": _problem_schema()}}
     gone = (410,) if 404 in statuses else ()
     return {
         status: {"description": _SAID[status], "content": content}
         for status in (*statuses, *gone, *_ALWAYS)
     }
+
+
+@cache
+def _problem_schema() -> dict[str, object]:
+    return ProblemShape.model_json_schema(ref_template="#/components/schemas/{model}")
 
 
 def takes(model: type[BaseModel]) -> dict[str, object]:

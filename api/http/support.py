@@ -20,6 +20,7 @@ from starlette.requests import HTTPConnection
 
 from api.auth.rates import Rates
 from api.auth.store import Principal, Tokens
+from api.core.described import Described
 from api.core.errors import (
     ForbiddenError,
     InvalidError,
@@ -54,16 +55,17 @@ NOBODY: frozenset[str] = frozenset()
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class Body(BaseModel):
+class Body(Described):
     """A request's body: members that it does not have are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class AnswerShape(BaseModel):
+class AnswerShape(Described):
     """A part of an answer; a text below a field is its description in the OpenAPI document."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    # Answers are described by these, not made: what checks values is built for the document alone.
+    model_config = ConfigDict(defer_build=True)
 
 
 class StepConvertor(Convertor[int]):

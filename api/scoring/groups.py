@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
-from pydantic import BaseModel, ConfigDict
 
+from api.core.described import Described
 from api.core.errors import InvalidError
 from api.core.notify import Deadline
 from api.episodes.rows import EpisodeRow
@@ -37,10 +37,8 @@ NO_TIERS = "no tier was asked: the task has no escalation"
 NOT_ASKED = "no tier was asked: the request says so"
 
 
-class GroupPart(BaseModel):
+class GroupPart(Described):
     """A part of a scored group; a text below a field is its description in the OpenAPI document."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class TierResult(GroupPart):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import ConfigDict, computed_field
+
+from api.core.described import Described
 
 
-class SampleScore(BaseModel):
+class SampleScore(Described):
     """What a sample was worth. `reward` is null where it is not known: then `mask_sample` is true
     and the failure says why, in NeMo Gym's words."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
     reward: float | None
     reward_components: dict[str, float | None]
