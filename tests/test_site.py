@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Playwright, expect
 
-from tests.support.chromium import EXECUTABLE, needs_chromium
+from tests.support.chromium import LEAN, needs_chromium
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -111,9 +111,7 @@ def test_no_page_names_a_resource_elsewhere(site: Path) -> None:
 async def test_pages_are_read_and_searched_from_the_disk(
     site: Path, one_playwright: Playwright
 ) -> None:
-    browser = await one_playwright.chromium.launch(
-        executable_path=EXECUTABLE, args=["--no-sandbox"]
-    )
+    browser = await one_playwright.chromium.launch(executable_path=LEAN, args=["--no-sandbox"])
     async with browser:
         page = await browser.new_page()
         requests: list[str] = []

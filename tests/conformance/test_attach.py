@@ -29,7 +29,7 @@ from detectors.engine.engine import Engine
 from detectors.task.ruleset import compile_task
 from tests.cdp.site import Site
 from tests.conformance.comparing import events_of
-from tests.conformance.harness import ARGS, EXECUTABLE
+from tests.conformance.harness import ARGS, LEAN
 from tests.support.chromium import needs_chromium
 from tests.support.stack import Stack
 
@@ -47,7 +47,7 @@ TASK = {
 def browser() -> Iterator[Browser]:
     """A browser that Playwright without asyncio launched, by pipe."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=EXECUTABLE, args=ARGS)
+        browser = playwright.chromium.launch(executable_path=LEAN, args=ARGS)
         yield browser
         browser.close()
 

@@ -15,7 +15,7 @@ from agentd.inprocess import AsyncWatch
 from agentd.inprocess.thread import DaemonThread
 from tests.cdp.site import Site
 from tests.conformance.comparing import events_of
-from tests.conformance.harness import ARGS, EXECUTABLE
+from tests.conformance.harness import ARGS, LEAN
 from tests.support.chromium import needs_chromium
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -25,7 +25,7 @@ async def test_a_watch_is_awaited_and_outlives_its_browser(tmp_path: Path) -> No
     out = tmp_path / "session.mrec"
     with Site() as site:
         async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=EXECUTABLE, args=ARGS)
+            browser = await playwright.chromium.launch(executable_path=LEAN, args=ARGS)
             page = await browser.new_page()
             watch = await agentd.attach(page, out=out)
             assert await watch.begin_step({"goto": site.url}) == 0
@@ -45,7 +45,7 @@ async def test_a_close_that_its_caller_gives_up_goes_on_and_can_be_asked_for_aga
     tmp_path: Path,
 ) -> None:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=EXECUTABLE, args=ARGS)
+        browser = await playwright.chromium.launch(executable_path=LEAN, args=ARGS)
         page = await browser.new_page()
         watch = await agentd.attach(page, out=tmp_path / "first.mrec")
         with pytest.raises(TimeoutError):

@@ -11,7 +11,7 @@ import pytest
 
 from lab.demo.parts import start_agent, start_shop
 from lab.demo.processes import DemoProcesses
-from tests.support.chromium import EXECUTABLE, needs_chromium
+from tests.support.chromium import LEAN, needs_chromium
 from tests.support.stack import Stack
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -41,7 +41,7 @@ def _left_behind(folder: Path) -> dict[str, Any]:
 def _unwatched(folder: Path) -> dict[str, Any]:
     with DemoProcesses(folder / "logs") as parts:
         shop = start_shop(parts, folder / "shop", 2)
-        agent = start_agent(parts, folder / "sandbox", shop, EXECUTABLE)
+        agent = start_agent(parts, folder / "sandbox", shop, LEAN)
         agent.say("go")
         agent.say("end")
         assert agent.wait_end(60) == 0, agent.log.read_text()
@@ -54,7 +54,7 @@ def _watched(folder: Path) -> dict[str, Any]:
         task = TASK.read_text().replace("http://127.0.0.1:8000", shop.rstrip("/"))
         episode = stack.open(task.replace("settle_ms: 1000", "settle_ms: 10000"))
         more = ("--control", str(stack.state), "--episode", episode.id)
-        agent = start_agent(parts, folder / "sandbox", shop, EXECUTABLE, more=more)
+        agent = start_agent(parts, folder / "sandbox", shop, LEAN, more=more)
         stack.watch(
             ("--profile", str(folder / "sandbox" / "profile")), [folder / "sandbox" / "downloads"]
         )

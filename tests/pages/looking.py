@@ -14,7 +14,7 @@ from playwright.async_api import Page, async_playwright
 
 from tests.api.processes import Process
 from tests.api.service import TASK
-from tests.support.chromium import EXECUTABLE
+from tests.support.chromium import LEAN
 
 LOOKS = (("light", 1280), ("dark", 390))
 """Colours and widths (px) in which a page is looked at."""
@@ -46,9 +46,7 @@ def grave(found: Any) -> list[tuple[str, str]]:
 async def logged_in(service: Process) -> AsyncIterator[Page]:
     """A tab of the service's operator, at the list of episodes."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=EXECUTABLE, args=["--no-sandbox"]
-        )
+        browser = await playwright.chromium.launch(executable_path=LEAN, args=["--no-sandbox"])
         tab = await browser.new_page(base_url=service.url)
         await tab.goto("/")
         await tab.get_by_label("Token").fill(service.admin)

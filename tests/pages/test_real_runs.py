@@ -19,7 +19,7 @@ from tests.miniwob.bench import Bench, Way
 from tests.miniwob.site import serve
 from tests.miniwob.test_pages import QUICK
 from tests.pages.looking import LOOKS, TOO_WIDE, grave
-from tests.support.chromium import EXECUTABLE, Chromium, needs_chromium
+from tests.support.chromium import LEAN, Chromium, needs_chromium
 from tests.support.shopping import Session
 from tests.support.stack import Stack
 
@@ -100,7 +100,7 @@ def _miniwob(stack: Stack, playwright: Playwright) -> None:
 
 @pytest.fixture(scope="module")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    launched = playwright.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
+    launched = playwright.chromium.launch(executable_path=LEAN, args=["--no-sandbox"])
     yield launched
     launched.close()
 

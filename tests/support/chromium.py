@@ -23,6 +23,8 @@ from typing import Any
 import pytest
 
 EXECUTABLE = "/usr/bin/chromium"
+LEAN = str(Path(__file__).with_name("chromium-lean"))
+"""The same with less of its own windows: for Playwright, whose options `FLAGS` would undo."""
 FLAGS = (
     "--no-sandbox",
     "--disable-background-networking",
@@ -31,6 +33,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-quic",
+    # The popup of the address bar is two pages a window, a second of processor time.
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     "--password-store=basic",
     "--remote-debugging-port=0",
 )

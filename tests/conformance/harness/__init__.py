@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 EXECUTABLE = "/usr/bin/chromium"
+LEAN = str(Path(__file__).parents[2] / "support/chromium-lean")
 ARGS = (
     "--no-sandbox",
     "--site-per-process",

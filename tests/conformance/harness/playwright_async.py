@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.async_api import Dialog, Download, Error, Page, async_playwright
 
-from tests.conformance.harness import ARGS, EXECUTABLE, saved
+from tests.conformance.harness import ARGS, LEAN, saved
 from tests.conformance.harness.on_asyncio import AsyncHands, go
 
 
@@ -38,7 +38,7 @@ async def hands_on(page: Page) -> AsyncHands:
 
 async def main(mode: str, site: str, folder: Path) -> None:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=EXECUTABLE, args=ARGS)
+        browser = await playwright.chromium.launch(executable_path=LEAN, args=ARGS)
         page = await browser.new_page()
         if not mode.endswith("silent"):
             page.on("dialog", accept)

@@ -12,7 +12,7 @@ from playwright.sync_api import Dialog, Download, Error, Page, sync_playwright
 
 import agentd
 from agentd.inprocess import Watch
-from tests.conformance.harness import ARGS, EXECUTABLE, saved
+from tests.conformance.harness import ARGS, LEAN, saved
 from tests.conformance.harness.listening import listen
 from tests.conformance.outcome import outcome
 from tests.conformance.scene import Hands, plainly, scene
@@ -70,7 +70,7 @@ def watching(page: Page, mode: str, folder: Path) -> Iterator[Watch | None]:
 
 def main(mode: str, site: str, folder: Path) -> None:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=EXECUTABLE, args=ARGS)
+        browser = playwright.chromium.launch(executable_path=LEAN, args=ARGS)
         page = browser.new_page()
         if not mode.endswith("silent"):
             page.on("dialog", accept)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyppeteer
 
-from tests.conformance.harness import ARGS, EXECUTABLE, saved
+from tests.conformance.harness import ARGS, LEAN, saved
 from tests.conformance.harness.on_asyncio import AsyncHands, go
 
 
@@ -25,7 +25,7 @@ async def launch(folder: Path) -> Any:
     wanted = {"download": {"default_directory": os.fspath(downloads), "prompt_for_download": False}}
     (profile / "Default" / "Preferences").write_text(json.dumps(wanted))
     return await pyppeteer.launch(
-        executablePath=EXECUTABLE,
+        executablePath=LEAN,
         args=["--headless=new", *ARGS],
         userDataDir=os.fspath(profile),
         autoClose=False,
