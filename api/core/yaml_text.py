@@ -5,15 +5,13 @@ aliases as often as they stand for something. Only what is within bounds is comp
 in C and would end the process.
 
 `python -m api.core.yaml_text` reads standard input and writes {spec, lines} or {problem} as JSON:
-what strangers send is read there (`ApartReader`), under limits of its own, where a crash of the
-parser is a refusal and nothing else.
+what strangers send is read there (api/core/yaml_apart.py), under limits of its own, where a crash
+of the parser is a refusal and nothing else.
 """
 
 from __future__ import annotations
 
-import asyncio
 import math
-import os
 import re
 import resource
 import sys
@@ -34,7 +32,6 @@ MAX_WHOLE = 2**63 - 1
 MAX_DIGITS = 64
 MEMORY = 512 << 20
 CPU_S = 10
-DEADLINE_S = 20.0
 
 
 class BadYamlError(ValueError):
@@ -209,51 +206,6 @@ def line_of(path: Where, lines: Lines) -> int | None:
     while where and where not in lines:
         where = where[:-1]
     return lines.get(where)
-
-
-class ApartReader:
-    """Reads in processes of its own, at most ``at_once`` of them: one that crashes is a refusal and
-    nothing else."""
-
-    def __init__(self, at_once: int = 2) -> None:
-        self._turns = asyncio.Semaphore(at_once)
-
-    async def read(self, text: bytes) -> tuple[Any, Lines]:
-        """As `read_yaml`, of UTF-8 text. Raises `BadYamlError`, also for what takes too much memory
-        or time."""
-        async with self._turns:
-            return await _read_apart(text)
-
-
-async def _read_apart(text: bytes) -> tuple[Any, Lines]:
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        "-m",
-        "api.core.yaml_text",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8"},
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(DEADLINE_S):
-            said, _ = await child.communicate(text)
-    except TimeoutError:
-        raise BadYamlError(None, "text", f"YAML that is read within {DEADLINE_S:g} s") from None
-    finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
-    if child.returncode != 0 or not said:
-        raise BadYamlError(
-            None, "text", f"YAML that is read within {CPU_S} s and {MEMORY >> 20} MiB"
-        )
-    answer: dict[str, Any] = orjson.loads(said)
-    if "problem" in answer:
-        raise BadYamlError(*answer["problem"])
-    return answer["spec"], {tuple(path): line for path, line in answer["lines"]}
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands
 from api.core.keys import Keys
 from api.core.settings import Limits, Settings
-from api.core.yaml_text import ApartReader
+from api.core.yaml_apart import ApartReader
 from api.db.database import Database
 from api.episodes.idempotency import Answers
 from api.episodes.search import Search

@@ -12,7 +12,8 @@ from api.attack.registration import require_attack
 from api.auth.store import Principal
 from api.core.errors import InvalidError
 from api.core.settings import Settings
-from api.core.yaml_text import ApartReader, BadYamlError, Lines
+from api.core.yaml_apart import ApartReader
+from api.core.yaml_text import BadYamlError, Lines
 from api.http.answer_shapes import TaskShape, TasksShape
 from api.http.authorization import requires
 from api.http.dependencies import LimitsPart, SettingsPart, TasksPart, YamlPart

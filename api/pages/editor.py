@@ -16,7 +16,8 @@ from fastapi import APIRouter, Depends, Request, Response
 from api.auth.store import Principal
 from api.core.errors import InvalidError, ProblemError
 from api.core.settings import Settings
-from api.core.yaml_text import ApartReader, BadYamlError
+from api.core.yaml_apart import ApartReader
+from api.core.yaml_text import BadYamlError
 from api.episodes.search import EpisodeQuery, Search
 from api.episodes.store import Episodes, describe
 from api.http.dependencies import LimitsPart

@@ -32,7 +32,7 @@ from api.core.metrics import Metrics
 from api.core.notify import Notifier
 from api.core.settings import Limits, Settings, TelemetrySettings
 from api.core.signing import Signer
-from api.core.yaml_text import ApartReader
+from api.core.yaml_apart import ApartReader
 from api.db.database import Database
 from api.db.migrate import upgrade
 from api.episodes.idempotency import Answers

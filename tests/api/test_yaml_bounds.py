@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from api.core import yaml_text
-from api.core.yaml_text import ApartReader, BadYamlError, read_yaml
+from api.core.yaml_apart import ApartReader
+from api.core.yaml_text import BadYamlError, read_yaml
 from tests.api.service import ADMIN, TASK, Service
 
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
