@@ -159,7 +159,8 @@ def _ways_to_name(element: JsonObject, around: JsonValue) -> list[dict[str, Json
     names = [text for key in ("name", "attr_name", "id") if (text := short_text(element.get(key)))]
     path = short_text(element.get("path"))
     if not names and path:
-        return [*([{"around": around}] if around is not None else []), {"path": path}]
+        by_path: dict[str, JsonValue] = {"path": path}
+        return [by_path] if around is None else [{"around": around}, by_path]
     return [{"field": name} for name in dict.fromkeys(names)]
 
 

@@ -45,4 +45,4 @@ class Replacements:
         if not loader or loader not in (known, self._loaders.get(frame)):
             self.commit(frame, loader)
             return False
-        return frame != reopened
+        return bool(frame != reopened)
