@@ -99,6 +99,8 @@ class _Lines(asyncio.Protocol):
         self.accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._transport: asyncio.Transport | None = None
         self._answers: deque[asyncio.Future[bytes]] = deque()
+        self._begun: asyncio.Future[bytes] | None = None
+        """The answer to the step that was asked for last, while it is to come."""
         self._kept = b""
         self.is_clear = False
         """Whether the step before is over in every respect, so that a call may pass as soon as its
@@ -142,11 +144,18 @@ class _Lines(asyncio.Protocol):
         *lines, self._kept = self._kept.split(b"\n")
         for line in lines:
             if line.startswith(_CLEAR):
-                self.is_clear = line == _CLEAR + b"true}"
-            elif self._answers and not (waiting := self._answers.popleft()).done():
-                waiting.set_result(line)
+                # While a step's answer is to come, "clear" is said of the step before that one.
+                self.is_clear = line == _CLEAR + b"true}" and self._begun is None
+            elif self._answers:
+                self._take_answer(self._answers.popleft(), line)
         if len(self._kept) > MAX_ANSWER:
             self.close()
+
+    def _take_answer(self, waiting: asyncio.Future[bytes], line: bytes) -> None:
+        if waiting is self._begun:
+            self._begun = None
+        if not waiting.done():
+            waiting.set_result(line)
 
     async def open(self, token: str) -> None:
         """Make a stream of steps of the connection. Raises `ConnectionError`."""
@@ -163,9 +172,12 @@ class _Lines(asyncio.Protocol):
             raise ConnectionError("the daemon closed the connection")
         self._transport.write(data)
 
-    def ask(self, line: bytes) -> asyncio.Future[bytes]:
-        """Send a line and return its answer to come. Raises `ConnectionError`."""
+    def ask(self, line: bytes, *, is_begin: bool = False) -> asyncio.Future[bytes]:
+        """Send a line and return its answer to come; ``is_begin``: it asks for a step. Raises
+        `ConnectionError`."""
         answer = self._send(line)
+        if is_begin:
+            self._begun, self.is_clear = answer, False
         self._ring()
         return answer
 
@@ -183,10 +195,10 @@ class _Lines(asyncio.Protocol):
         """Ask for a step. Raises `ConnectionError`."""
         line = orjson.dumps({"begin": begin})
         passes = self.is_clear and self._bell is not None and len(line) <= MAX_PASSING
-        self.is_clear = False
         if not passes:
-            return SentBegin(self.ask(line), is_first=False)
-        answer = self._send(line[:-1] + b',"passes":true}')
+            return SentBegin(self.ask(line, is_begin=True), is_first=False)
+        self._begun = answer = self._send(line[:-1] + b',"passes":true}')
+        self.is_clear = False
         # The call passes first: the daemon may want the core on which it would.
         asyncio.get_running_loop().call_soon(self._ring)
         assert self._transport is not None
@@ -285,7 +297,7 @@ class DaemonPort:
                     lines = await self._connect()
                     if step is not None and self._where["episode"] != step.episode:
                         raise ReportError(f"the episode {step.episode} is over")
-                    sent = lines.ask(orjson.dumps(line))
+                    sent = lines.ask(orjson.dumps(line), is_begin="begin" in line)
                 answer = orjson.loads(await asyncio.shield(sent))
         except TimeoutError:
             await self.close()

@@ -12,7 +12,8 @@ as the same request to the port has, or the problem document.
     {"listen": false}                            of a Unix socket: see below; answered by the same
 
 Between the answers stands ``{"clear": true}`` once the last step is sealed, and
-``{"clear": false}`` once another connection began one. While it is clear, a call may pass as soon
+``{"clear": false}`` once another connection began one; what stands before the answer to a `begin` is
+said of the step before it. While it is clear, a call may pass as soon
 as its line is written, if the connection is a Unix socket: whatever the call causes reaches the
 daemon later than the line, and before any event of a source is numbered the daemon takes the lines
 that are there (`StepStreams.take_lines`). So the log has the step's beginning first, though nobody
@@ -146,7 +147,8 @@ class StepStream(asyncio.Protocol):
         self._lines: deque[dict[str, Any]] = deque()
         """Lines that wait: what they say, or the refusal of one that cannot be read."""
         self._work: asyncio.Task[None] | None = None
-        self._is_receiving = self._is_answering = False
+        self._is_receiving = self._is_beginning = False
+        """Whether lines are being taken, and whether one that begins a step is being answered."""
         self._is_bell = self._is_unheard = False
         """Whether it rings for another, and whether it is read only then and before events."""
         self._is_paused = False
@@ -183,8 +185,9 @@ class StepStream(asyncio.Protocol):
                 self.data_received(data)
 
     def tell_clear(self, *, is_clear: bool) -> None:
-        """Tell whether a call may pass at once; not within an answer, which says as much."""
-        if not (self._is_answering or self._is_bell):
+        """Tell whether a call may pass at once; not within the answer to a `begin`, which
+        says as much."""
+        if not (self._is_beginning or self._is_bell):
             self._write({"clear": is_clear})
 
     def data_received(self, data: bytes) -> None:
@@ -220,9 +223,11 @@ class StepStream(asyncio.Protocol):
         if self._lines or self._is_working():
             self._lines.append(line)
         elif self._can_begin(line):
-            self._is_answering = True
-            answer = self._answer_passing(line)
-            self._is_answering = False
+            self._is_beginning = True
+            try:
+                answer = self._answer_passing(line)
+            finally:
+                self._is_beginning = False
             self._write(answer)
         elif line.get("listen") is False and self._descriptor is not None:
             self._is_unheard = self._is_paused = True
@@ -247,9 +252,11 @@ class StepStream(asyncio.Protocol):
     async def _answer_lines(self) -> None:
         while self._lines:
             line = self._lines.popleft()
-            self._is_answering = True
-            answer = await self._answer(line)
-            self._is_answering = False
+            self._is_beginning = "begin" in line
+            try:
+                answer = await self._answer(line)
+            finally:
+                self._is_beginning = False
             self._write(answer)
             if self._is_unheard and len(self._lines) == _MAX_WAITING:
                 self.take_lines()

@@ -36,15 +36,19 @@ class Ends:
     """A stream without a socket: what is written, by line."""
 
     def __init__(self, stage: Stage) -> None:
-        self.stream = StepStream(StepStreams(stage.conductor))
+        streams = StepStreams(stage.conductor)
+        self.stream = StepStream(streams)
+        streams.open.add(self.stream)
         self.written: asyncio.Queue[Any] = asyncio.Queue()
+        self.clear: list[bool] = []
+        """What was said between the answers read so far."""
         self.stream._write = self.written.put_nowait  # type: ignore[assignment, method-assign]
 
     async def ask(self, raw: bytes) -> Any:
         self.stream.data_received(raw + b"\n")
         async with asyncio.timeout(10):
             while "clear" in (answer := await self.written.get()):
-                pass
+                self.clear.append(answer["clear"])
         return answer
 
     async def say(self, **line: object) -> Any:
@@ -61,6 +65,10 @@ async def test_each_line_is_what_the_same_request_is(tmp_path: Path) -> None:
     assert (missed["step"], missed["seq"]) == (0, 6)
     assert (await ends.say(**{"return": BACK, "end": 0}))["seq"] == 8
     assert (await ends.say(end=0))["seq"] == 8, "said again"
+    async with asyncio.timeout(10):
+        assert await stage.conductor.wait_sealed(0) == 9
+    assert (await ends.say(begin={}))["step"] == 1
+    assert ends.clear == [True], "of step 0, and no word of a step that began by its answer"
     assert stage.kinds[:8] == [
         *("step.began", "agent.tool_called", "agent.tool_called", "agent.tool_returned"),
         *("gap.began", "gap.ended", "agent.tool_returned", "step.ended"),

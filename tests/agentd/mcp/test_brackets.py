@@ -11,9 +11,12 @@ import pytest
 
 from agentd.masking.masker import Masker
 from agentd.mcp.brackets import CallBrackets
-from agentd.mcp.control import DaemonPort
+from agentd.mcp.control import BegunStep, DaemonPort, SentBegin
 from agentd.mcp.messages import ToolRequest, ToolReturn
 from tests.agentd.mcp.support import Beside
+
+
+CALL: dict[str, Any] = {"call": "c", "tool": "go", "arguments": {}}
 
 
 def call(request: str, tool: str = "go", **more: Any) -> ToolRequest:
@@ -206,3 +209,43 @@ async def test_a_call_that_outlives_its_episode_is_none_of_the_next(tmp_path: Pa
         assert await first.told() == ["began 0", "called a"]
         await brackets.drain()
         await port.close()
+
+
+async def begin_at_the_seal(port: DaemonPort, beside: Beside) -> None:
+    """Ask for the next step after the daemon has said "clear" and before the gateway can read it."""
+    sent: list[SentBegin | None] = []
+
+    def at_seal(source: str, kind: str) -> None:
+        if kind == "step.sealed" and not sent:
+            sent.append(port.send_begin({}, CALL))
+
+    beside.stage.recorder.listen(at_seal)
+    await port.end(BegunStep("E", 0))
+    await beside.stage.conductor.wait_sealed(0)
+    assert sent[0] is not None
+    assert not sent[0].is_first
+    assert (await port.begin({}, CALL, sent[0].answer)).number == 1
+
+
+async def begin_without_having_asked(port: DaemonPort, beside: Beside) -> None:
+    """As the calls of a batch do: the gateway knows "clear", and waits for the step's beginning."""
+    await port.end(BegunStep("E", 0))
+    await beside.stage.conductor.wait_sealed(0)
+    assert port._lines is not None
+    async with asyncio.timeout(20):
+        while not port._lines.is_clear:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    assert (await port.begin({}, CALL)).number == 1
+
+
+@pytest.mark.parametrize("begin", [begin_at_the_seal, begin_without_having_asked])
+async def test_clear_is_said_of_the_step_before_one_that_is_asked_for(
+    tmp_path: Path, begin: Callable[[DaemonPort, Beside], Awaitable[None]]
+) -> None:
+    """Else the next call passes though that step is not sealed, and its sources' work is lost."""
+    async with Beside(tmp_path) as beside:
+        await beside.port.begin({}, CALL)
+        await begin(beside.port, beside)
+        sent = beside.port.send_begin({}, {**CALL, "call": "c3"})
+        assert sent is not None
+        assert not sent.is_first
