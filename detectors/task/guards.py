@@ -57,9 +57,16 @@ def parts_bearing(rule: Rule | Composite, args: Any, bearing: Bearing) -> Bearin
 
 def milestone_bearings(task: Task) -> list[Bearing]:
     """Return of each milestone whether its being reached pays, guards, or both: by itself, and by
-    the milestones that name it."""
+    the milestones that name it.
+
+    One of an objective pays, but moves nothing of the reward: what it names bears nothing by it.
+    """
     index = {m.id: n for n, m in enumerate(task.milestones)}
-    found = [Bearing.PAYS if m.penalty is None else Bearing.GUARDS for m in task.milestones]
+    alone = [_own_bearing(m) for m in task.milestones]
+    found = [
+        Bearing(0) if m.component in task.objectives else own
+        for m, own in zip(task.milestones, alone, strict=True)
+    ]
     named = [list(_named(m, task.origin)) for m in task.milestones]
     waiting = list(range(len(found)))
     while waiting:
@@ -70,7 +77,11 @@ def milestone_bearings(task: Task) -> list[Bearing]:
             if bearing != found[other]:
                 found[other] = bearing
                 waiting.append(other)
-    return found
+    return [bearing | own for bearing, own in zip(found, alone, strict=True)]
+
+
+def _own_bearing(m: MilestoneSpec) -> Bearing:
+    return Bearing.PAYS if m.penalty is None else Bearing.GUARDS
 
 
 def leaves(task: Task) -> Iterator[tuple[int, Condition, Bearing]]:

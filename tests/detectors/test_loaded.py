@@ -200,6 +200,38 @@ PAYING: dict[str, list[dict[str, Any]]] = {
         {"id": "m", "when": CLICK, "after": ["first"]},
     ],
 }
+CARE = {"id": "care", "component": "care", "when": CLICK}
+BESIDE: dict[str, list[dict[str, Any]]] = {
+    "comes before": [{"id": "m", "when": ACROSS}, {**CARE, "before": ["m"]}],
+    "comes before what comes before": [
+        {"id": "m", "when": ACROSS},
+        {**CARE, "id": "one", "before": ["m"]},
+        {**CARE, "after": ["one"]},
+    ],
+}
+"""Objectives that what pays must not have been reached for: they are no part of the reward."""
+
+
+@pytest.mark.parametrize("task", BESIDE)
+def test_an_objective_guards_nothing(task: str) -> None:
+    rules = ruleset(*BESIDE[task], weights={"nav": 1}, objectives={"care": 1})
+    ways = {"loaded": went("/cart"), "by script": pushed("/cart")}
+    paid = {name: [m.worth for m in _milestones(rules, _told(way))] for name, way in ways.items()}
+    assert (sum(paid["loaded"]), sum(paid["by script"])) == (1.0, 0.0)
+
+
+def test_what_an_objective_must_not_have_still_guards_what_waits_for_that() -> None:
+    rules = ruleset(
+        {"id": "first", "when": ACROSS},
+        {**CARE, "before": ["first"]},
+        {"id": "m", "when": {"url_reached": {"url": "/"}}, "after": ["care"]},
+        objectives={"care": 1},
+    )
+    met = {
+        name: {m.id for m in _milestones(rules, _told(way))}
+        for name, way in {"by script": pushed("/cart"), "not at all": went("/else")}.items()
+    }
+    assert met == {"by script": {"first"}, "not at all": {"care", "m"}}
 
 
 @pytest.mark.parametrize("task", PAYING)
