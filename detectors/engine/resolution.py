@@ -132,7 +132,11 @@ def word_of_rules(rules: Ruleset, reward: Reward, item: str) -> Verdict:
     if reached:
         confidence = 1.0 if _are_decisive(rules, reached, met=True) else SOFT
         return Verdict("rule", reward.reward, confidence, reward.verdicts[0].why, rules.digest)
-    ruled = [m for m in rules.task.milestones if not _tier(rules, m.id)]
+    ruled = [
+        m
+        for m in rules.task.milestones
+        if m.component not in rules.task.objectives and not _tier(rules, m.id)
+    ]
     if ruled and _are_decisive(rules, ruled, met=False):
         why = "nothing happened that the rules look for"
         return Verdict("rule", reward.reward, 1.0, why, rules.digest)
@@ -516,8 +520,12 @@ def _milestone(
 
 def _reached_milestones(rules: Ruleset, reward: Reward) -> list[Milestone]:
     """What the rules say of the step: the milestones that were reached in it, penalties among
-    them."""
-    return [m for m in reward.milestones if m.id in rules.index and (m.worth or m.value)]
+    them, but none of an objective, which says nothing of the reward."""
+    return [
+        m
+        for m in reward.milestones
+        if m.id in rules.index and m.component not in rules.task.objectives and (m.worth or m.value)
+    ]
 
 
 def _earned(rules: Ruleset, reward: Reward, *, but_goals: bool = False) -> float:

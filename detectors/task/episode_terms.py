@@ -3,7 +3,7 @@ shaping."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from detectors.model.types import Json
@@ -13,14 +13,16 @@ from detectors.task.language import MilestoneSpec, Shaping, Task
 
 
 def complete_shaping(
-    shaping: Shaping | None, milestones: Iterable[MilestoneSpec]
+    shaping: Shaping | None,
+    milestones: Collection[MilestoneSpec],
+    objectives: Collection[str],
 ) -> Shaping | None:
     """The shaping with its components sorted; by default those of all milestones, without the
-    goal's."""
+    goal's and ``objectives``."""
     if shaping is None:
         return None
     goals = {m.component for m in milestones if m.when.rule == "goal"}
-    named = shaping.potential or _paying(milestones) - goals
+    named = shaping.potential or _paying(milestones, objectives) - goals
     return replace(shaping, potential=tuple(sorted(set(named))))
 
 
@@ -43,7 +45,7 @@ def check_endings(reader: TaskReader, task: Task, spec: Mapping[str, Json]) -> N
 
 def _check_shaping(reader: TaskReader, task: Task, named: tuple[str, ...]) -> None:
     """Refuse components that have no milestones, and what the end decides."""
-    paying = _paying(task.milestones)
+    paying = _paying(task.milestones, task.objectives)
     if not named or not paying.issuperset(named):
         expected = f"a list of components with milestones; there are {', '.join(sorted(paying))}"
         reader.note(("shaping", "potential"), list(named), expected)
@@ -59,6 +61,6 @@ def _check_shaping(reader: TaskReader, task: Task, named: tuple[str, ...]) -> No
         reader.note(("shaping", "potential"), name, expected)
 
 
-def _paying(milestones: Iterable[MilestoneSpec]) -> set[str]:
-    """The components with a milestone that is no penalty."""
-    return {m.component for m in milestones if m.penalty is None}
+def _paying(milestones: Iterable[MilestoneSpec], objectives: Collection[str]) -> set[str]:
+    """The components with a milestone that is no penalty, without the ``objectives``."""
+    return {m.component for m in milestones if m.penalty is None}.difference(objectives)

@@ -71,7 +71,7 @@ def _complete(reader: TaskReader, task: Task, spec: Mapping[str, Json]) -> Task:
         milestones=milestones,
         credit={name: how for name, how in levels.items() if name in task.weights},
         escalation=complete_escalation(task.escalation, milestones, spec.get("escalation")),
-        shaping=complete_shaping(task.shaping, milestones),
+        shaping=complete_shaping(task.shaping, milestones, task.objectives),
     )
 
 

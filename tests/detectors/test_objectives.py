@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from detectors.engine.engine import Engine
+from detectors.engine.resolution import word_of_rules
 from detectors.model.rewards import encode_reward, reward_from_json, reward_to_json
 from detectors.model.types import Reward
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import TaskError, task_from_json
-from tests.support.logs import Said, clicked, episode, filled, resumed, ruleset, run, went
+from tests.support.logs import Said, clicked, episode, filled, log, resumed, ruleset, run, went
 
 SENT = {"id": "sent", "when": {"goal": {"when": {"url_reached": {"url": "/done"}}}}}
 TERMS = {"id": "terms", "component": "care", "when": {"url_reached": {"url": "/terms"}}}
@@ -31,6 +33,7 @@ FORM = {
     "component": "breadth",
     "when": {"form_filled": {"fields": {"Name": "Ada", "City": "Oslo"}}},
 }
+JUDGED = {"id": "neat", "when": {"judge": {"rubric": ["Neat."]}}}
 OBJECTIVES = {"care": 1, "breadth": 0.5}
 GAP: list[Said] = [
     ("gap.began", {"source": "cdp", "reason": "lost"}),
@@ -138,3 +141,44 @@ def test_what_no_objective_can_be_is_refused_with_what_was_wanted(name: str) -> 
     with pytest.raises(TaskError) as error:
         compile_task(task_from_json(spec))
     assert wanted in " ".join(map(str, error.value.problems))
+
+
+@pytest.mark.parametrize("pay", [{"care": 1.0}, {}])
+def test_an_objective_decides_not_whether_a_tier_is_asked(pay: dict[str, float]) -> None:
+    """Of a step in which the rules say nothing of the reward, whatever they say beside it."""
+    first = clicked("Check") if pay else clicked("Other")
+    policy = {"tiers": ["judge"], "escalate": ["unscored"]}
+    outcome = Engine(rules(SENT, CHECK, escalation=policy), "ep_1").feed(log(*episode([first], [])))
+    assert [(ask.step, ask.item) for ask in outcome.asks] == [(0, "step"), (1, "step")]
+
+
+def test_what_an_objective_proves_makes_no_silence_sure() -> None:
+    """Its being decisive where it is not met says nothing of the step."""
+    sure = {**CHECK, "decisive": "both"}
+    cart = {"id": "cart", "when": {"url_reached": {"url": "/cart"}}, "decisive": "both"}
+    for milestones, confidence in (((cart, CHECK), 1.0), ((JUDGED, sure), 0.0)):
+        task = ruleset(*milestones, objectives={"care": 1}, escalation={"tiers": ["judge"]})
+        (first, *_) = Engine(task, "ep_1").feed(log(*episode([], []))).rewards
+        assert word_of_rules(task, first, "step").confidence == confidence
+
+
+SHAPED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "those of milestones alone": ({}, ("nav",)),
+    "as was said": ({"potential": ["nav"]}, ("nav",)),
+}
+
+
+@pytest.mark.parametrize("name", SHAPED)
+@pytest.mark.parametrize("held", [False, True])
+def test_an_objective_has_no_potential(name: str, held: bool) -> None:
+    """Also where it must hold at the end, which no potential may."""
+    shaping, shaped = SHAPED[name]
+    cart = {"id": "cart", "component": "nav", "when": {"url_reached": {"url": "/cart"}}}
+    check = {**CHECK, "must_hold_at_end": held}
+    task = ruleset(SENT, cart, check, objectives={"care": 1}, shaping=shaping)
+    assert task.task.shaped == shaped
+
+
+def test_one_that_is_named_as_potential_is_refused() -> None:
+    with pytest.raises(TaskError, match="a list of components with milestones"):
+        ruleset(SENT, CHECK, objectives={"care": 1}, shaping={"potential": ["care"]})
