@@ -91,7 +91,8 @@ class ReadingAhead:
             self._news.set()
 
     async def _turn(self) -> float:
-        await self._news.wait()
+        if not self._pending:  # else an error ended the turn before
+            await self._news.wait()
         self._news.clear()
         while self._pending:
             episode = next(iter(self._pending))

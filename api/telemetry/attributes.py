@@ -58,12 +58,13 @@ def mirrored_reward(reward: RewardJson | None) -> Attributes:
 
 
 def _worths(rewards: Iterable[RewardJson]) -> dict[str, Value]:
-    """Return what each milestone paid in known rewards, by its id."""
+    """Return what each milestone paid in known rewards, by its id; together what those paid whose
+    ids are written alike."""
     paid: dict[str, list[float]] = {}
     for reward in rewards:
         for milestone in reward["milestones"] if reward["reward"] is not None else ():
-            paid.setdefault(milestone["id"], []).append(milestone["worth"])
-    return {f"milestoned.milestone.{leaf(id)}": total(worths) for id, worths in paid.items()}
+            paid.setdefault(leaf(milestone["id"]), []).append(milestone["worth"])
+    return {f"milestoned.milestone.{name}": total(worths) for name, worths in paid.items()}
 
 
 def leaf(name: str) -> str:
@@ -211,12 +212,15 @@ def success_evaluation(outcome: TracedOutcome) -> Attributes:
 
 
 def label_attributes(labels: Mapping[str, Json]) -> Attributes:
-    return {
-        f"milestoned.label.{leaf(name)}": value[:MAX_TEXT] if isinstance(value, str) else value
-        for name, value in sorted(labels.items())[:MAX_LABELS]
-        if isinstance(value, str | bool | float)
-        or (isinstance(value, int) and -(2**63) <= value < 2**63)
-    }
+    """Return the labels, in the order of their names; of those written alike the first."""
+    written: dict[str, Value] = {}
+    for name, value in sorted(labels.items())[:MAX_LABELS]:
+        if isinstance(value, str | bool | float) or (
+            isinstance(value, int) and -(2**63) <= value < 2**63
+        ):
+            told = value[:MAX_TEXT] if isinstance(value, str) else value
+            written.setdefault(f"milestoned.label.{leaf(name)}", told)
+    return written
 
 
 def message_attributes(instruction: str | None, answer: str | None) -> Attributes:

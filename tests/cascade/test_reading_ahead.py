@@ -3,12 +3,23 @@ database; whoever asks then finds them read."""
 
 from __future__ import annotations
 
-from api.cascade.reading_ahead import let_read
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from api.cascade import reading_ahead
+from api.cascade.evidence import Readings
+from api.cascade.reading_ahead import ReadingAhead, let_read
 from api.cascade.stages import Stages, stages_of
+from api.core.errors import NotFoundError
+from api.core.notify import Notifier
 from api.core.settings import StageSettings
+from api.episodes.store import Episodes
 from api.stages.base import Question
 from api.stages.model.folder import BUILTIN, load
 from api.stages.model.stage import AT_ONCE, ModelStage
+from api.tasks.store import Tasks
 from detectors.model.types import Event
 from tests.api.service import Store, running, until
 from tests.cascade.test_escalation import final, task, verdicts
@@ -75,3 +86,28 @@ async def test_a_stage_reads_in_parts_and_is_asked_only_once_all_is_read() -> No
     await let_read(stages.by_tier["model"][0], "ep_1", asked.task, events)
     assert stage.readers.get(("ep_1", WANTED)).reader.seq == len(events)  # type: ignore[union-attr]
     assert stage.digest(asked) == before
+
+
+async def test_what_waits_is_read_on_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though nothing is appended any more: a store that fails for one log fails not for all."""
+    monkeypatch.setattr(reading_ahead, "RETRY_S", 0.0)
+    asked: list[str] = []
+
+    async def get(episode: str) -> None:
+        asked.append(episode)
+        raise RuntimeError if episode == "ep_1" else NotFoundError("it was deleted")
+
+    ahead = ReadingAhead(
+        Notifier(),
+        cast("Readings", SimpleNamespace(kept={})),
+        cast("Episodes", SimpleNamespace(get=get)),
+        cast("Tasks", None),
+        serve_builtin()[1].by_tier["model"],
+    )
+    ahead.note("ep_1")
+    ahead.note("ep_2")
+    ahead.start()
+    try:
+        await until(lambda: asked == ["ep_1", "ep_2"])
+    finally:
+        await ahead.stop()

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from api.telemetry.attributes import Attributes, TracedOutcome
+from api.telemetry.attributes import Attributes, TracedOutcome, label_attributes, mirrored_reward
 from api.telemetry.outline import LogOutline
 from api.telemetry.spans import EpisodeTrace, TracedEpisode, trace_episode, unix_ns
 from common.trace_context import TraceParent
@@ -184,6 +184,20 @@ def test_no_attribute_has_the_name_of_an_object_of_others(
         names, roots = names_and_roots(attributes)
         assert not names & roots
     assert trace.spans[-1].attributes["milestoned.label.run:seed"] == 3
+
+
+def test_names_that_are_written_alike_overwrite_nothing() -> None:
+    """What their milestones paid is added up; of their labels the first is told."""
+    (reward,) = (one for one in rewards_of(episode([went("/cart")])) if one["milestones"])
+    ids = [{**reward["milestones"][0], "id": id} for id in ("a.b", "a:b", "c")]
+    (worth,) = {one["worth"] for one in ids}
+    told = mirrored_reward(cast("RewardJson", {**reward, "milestones": ids}))
+    paid = {name: told[f"milestoned.milestone.{name}"] for name in ("a:b", "c")}
+    assert paid == {"a:b": pytest.approx(2 * cast("float", worth)), "c": worth}
+    assert label_attributes({"a:b": 2, "a.b": 1, "c": 3}) == {
+        "milestoned.label.a:b": 1,
+        "milestoned.label.c": 3,
+    }
 
 
 def test_an_answer_that_comes_later_is_the_same_evaluation_with_a_score() -> None:
