@@ -10,6 +10,7 @@ import pytest
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.folds.page_events import MAX_HELD
 from agentd.sources.cdp.state.capture_plan import ALWAYS, CapturePlan
+from agentd.sources.cdp.state.state import MAX_REMEMBERED
 
 PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
 
@@ -502,3 +503,67 @@ def test_a_document_out_of_the_cache_says_from_where_it_was_loaded(
     seen = told(fold, "S", "Page.frameNavigated", frame=here, type="BackForwardCacheRestore")
     (data,) = [data for kind, data in seen if kind == "page.navigated"]
     assert (data["same_document"], data.get("document")) == (False, document)
+
+
+@pytest.mark.parametrize("status", [404, 200])
+def test_what_replaces_an_error_page_in_place_is_one(fold: Normaliser, status: int) -> None:
+    """As by a `javascript:` URL, when the request of the page is long over."""
+    request = {"url": PAGE["url"], "method": "GET", "headers": {}}
+    about = {"requestId": "L1", "loaderId": "L1", "frameId": "T", "type": "Document"}
+    told(fold, "S", "Network.requestWillBeSent", request=request, **about)
+    answer = {"status": status, "mimeType": "text/html"}
+    told(fold, "S", "Network.responseReceived", requestId="L1", response=answer)
+    seen = told(fold, "S", "Page.frameNavigated", frame=PAGE)
+    told(fold, "S", "Network.loadingFinished", requestId="L1")
+    for _ in range(2):
+        told(fold, "S", "Page.lifecycleEvent", **lifecycle())
+        seen += told(fold, "S", "Page.lifecycleEvent", **lifecycle())
+    said = [data.get("status") for kind, data in seen if kind == "page.navigated"]
+    assert len(said) > 2
+    assert set(said) == {status if status == 404 else None}
+    told(fold, "S", "Page.frameNavigated", frame=PAGE | {"loaderId": "L2"})
+    assert fold.browser.frames["T"].status == 0, "another document is another answer"
+
+
+IN = {"id": "F", "parentId": "T", "loaderId": "LF", "url": "https://a.example/in"}
+
+
+def frames_back(fold: Normaliser, url: str) -> dict[str, Any]:
+    """How a frame, loaded at /in, is told at ``url`` when its page comes out of the cache."""
+    told(fold, "S", "Page.frameNavigated", frame=PAGE | {"loaderId": "L9"})
+    told(fold, "S", "Page.frameNavigated", frame=PAGE, type="BackForwardCacheRestore")
+    tree = {"frame": PAGE, "childFrames": [{"frame": IN | {"url": url}}]}
+    ((_, data),) = told(fold, "S", "Page.getFrameTree", frameTree=tree)
+    return data
+
+
+@pytest.mark.parametrize(("moved", "document"), [("https://a.example/cart", IN["url"]), ("", None)])
+def test_a_frame_out_of_the_cache_says_from_where_it_was_loaded(
+    fold: Normaliser, moved: str, document: str | None
+) -> None:
+    """No commit is told of it: the frame tree shows it."""
+    told(fold, "S", "Page.frameNavigated", frame=PAGE)
+    told(fold, "S", "Page.frameNavigated", frame=IN)
+    if moved:
+        told(fold, "S", "Page.navigatedWithinDocument", frameId="F", url=moved)
+    data = frames_back(fold, moved or IN["url"])
+    assert (data["same_document"], data.get("document")) == (False, document)
+
+
+def test_from_where_a_document_was_loaded_is_unknown_once_that_is_forgotten(
+    fold: Normaliser,
+) -> None:
+    """Of one that was there before: replaced in place, or out of the cache; not of a new one."""
+    told(fold, "S", "Page.frameNavigated", frame=PAGE)
+    told(fold, "S", "Page.frameNavigated", frame=IN)
+    told(fold, "S", "Page.lifecycleEvent", **lifecycle())
+    fold.browser.documents |= {f"other {n}": PAGE["url"] for n in range(MAX_REMEMBERED)}
+    ((_, replaced),) = [
+        seen
+        for seen in told(fold, "S", "Page.lifecycleEvent", **lifecycle())
+        if seen[0] == "page.navigated"
+    ]
+    assert replaced["document"] == ""
+    assert frames_back(fold, "https://a.example/cart")["document"] == ""
+    ((_, new),) = told(fold, "S", "Page.frameNavigated", frame=IN | {"id": "G", "loaderId": "LG"})
+    assert "document" not in new

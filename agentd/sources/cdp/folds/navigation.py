@@ -143,9 +143,10 @@ def handle_replaced(
         return
     yield from _leave_document(browser, session, {"id": name, "loaderId": loader}, known)
     url = known.url or "about:blank"
-    browser.frames[name] = Frame(session.tab, known.parent, url, loader)
+    # It is still what the server answered with, an error too.
+    browser.frames[name] = Frame(session.tab, known.parent, url, loader, status=known.status)
     data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
-    document = browser.documents.get(loader, url)
+    document = _loaded_address(browser, loader, url)
     if document != url:
         data["document"] = document
     if not browser.settled:
@@ -249,7 +250,9 @@ def _commit(
     marks = {"parsed", "loaded", "idled", "painted", "heard"} if restored else set()
     browser.frames[name] = Frame(session.tab, parent, url, loader, marks)
     data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
-    document = _loaded_address(browser, loader, url) if restored else url
+    # A frame that is met in a tree may come out of the browser's cache with its page.
+    is_new = heard and not restored
+    document = url if is_new else _loaded_address(browser, loader, url)
     if document != url:
         data["document"] = document
     if not browser.settled:
@@ -268,8 +271,8 @@ def _commit(
 
 
 def _loaded_address(browser: BrowserState, loader: str, url: str) -> str:
-    """From which address a document was loaded that comes out of the cache at ``url``; an empty
-    text where that is forgotten."""
+    """From which address a document was loaded that was there before and stands at ``url`` now; an
+    empty text where that is forgotten."""
     forgotten = len(browser.documents) >= MAX_REMEMBERED
     return browser.documents.get(loader, "" if forgotten else url)
 

@@ -327,10 +327,14 @@ class Normaliser:
 
     def _note_error_status(self, event: CdpObservation, loader: str) -> None:
         """A document that the server answered with an error says so: it stands at the address all
-        the same. In place, as its way through the history may be put in later."""
+        the same, and so does what is put in its place. Into the event itself, as its way through
+        the history may be put in later."""
+        frame = self.browser.frames[event.data["frame"]]
         status = self.network.status_of(loader)
         if status is not None and status >= ERROR_STATUS:
-            event.data["status"] = status
+            frame.status = status
+        if frame.status:
+            event.data["status"] = frame.status
 
 
 def _release_in_order(

@@ -35,7 +35,8 @@ class CdpObservation(NamedTuple):
 
 @dataclass(slots=True)
 class Frame:
-    """A frame as last committed; ``loader`` names its document.
+    """A frame as last committed; ``loader`` names its document, ``status`` the error with which the
+    server answered it (0: none).
 
     ``marks`` are what is known of that document: `parsed`, `loaded`, `idled` once told; `painted`:
     somebody could see and use it; `asked`: it asked to be left itself; `heard`: what its observer
@@ -49,6 +50,7 @@ class Frame:
     url: str = ""
     loader: str = ""
     marks: set[str] = field(default_factory=set)
+    status: int = 0
 
 
 @dataclass(slots=True)
