@@ -123,9 +123,9 @@ def _warn_of_goal(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
 
 
 def _is_an_address_alone(when: Condition, milestones: Mapping[str, Condition]) -> bool:
-    """Whether addresses that need no document are enough for it; what a goal requires is looked up
-    in ``milestones``."""
-    if when.rule in ("url_reached", "address_says"):
+    """Whether addresses that nothing need have been loaded from are enough for it; what a goal
+    requires is looked up in ``milestones``."""
+    if when.rule in ("url_reached", "address_says", "page_loaded"):
         return when.args.get("loaded") is False
     if when.rule in ("observed", "cel"):
         return when.args.get("kind") == NAVIGATED and "same_document" not in str(when.args)

@@ -41,17 +41,15 @@ def errors_arg() -> Any:
 @dataclass(frozen=True, slots=True)
 class LoadedFrom:
     """What the address must be from which a document was loaded: ``url``, or ``text`` for one that
-    is compared as a text. ``before``: of a commit, it is the document that stood before that
-    counts, as for rules of any kind of event."""
+    is compared as a text."""
 
     url: UrlMatch | None
     text: TextMatch | None
-    before: bool = False
 
     def is_met(self, event: Event, world: World) -> bool | None:
         """Whether the document that ``event`` is about was loaded from such an address; ``world``
-        is as it was before the event. None where nobody knows."""
-        document = document_of(event, world, before=self.before)
+        has taken the event in. None where nobody knows."""
+        document = document_of(event, world)
         if not document:
             return None if world.navigated or event.kind == NAVIGATED else True
         if self.url is not None:
@@ -70,7 +68,7 @@ def loaded_from(args: Any) -> LoadedFrom | None:
     if not has_address(args) or not args.loaded:
         return None
     if hasattr(args, "url"):
-        return LoadedFrom(replace(args.url, fragment=None), None, before=hasattr(args, "kind"))
+        return LoadedFrom(replace(args.url, fragment=None), None)
     return LoadedFrom(None, args.text)
 
 
@@ -110,9 +108,9 @@ def is_error_page(event: Event, world: World) -> bool:
     return world.is_failed(frame_of(event, world))
 
 
-def document_of(event: Event, world: World, *, before: bool = False) -> str:
+def document_of(event: Event, world: World) -> str:
     """Return from which address the document was loaded that ``event`` is about; an empty text if
-    nobody knows. ``before``: of a load, that of the document before it."""
-    if is_load(event) and not before:  # one out of the browser's cache may stand at another
+    nobody knows."""
+    if is_load(event):  # one out of the browser's cache may stand at another
         return str(event.data.get("document", event.data.get("url")))
     return world.document(frame_of(event, world))
