@@ -109,7 +109,7 @@ REFUSED = {
     ),
     "no oracle": ((), "task.json: no oracle: give --oracle RECORDING, or name one in its tests"),
     "no file": (("--oracle", "gone.jsonl"), "gone.jsonl: No such file or directory"),
-    "no recording": (("--oracle", "task.json"), "task.json: byte 0: not zstd"),
+    "no recording": (("--oracle", "task.json"), "task.json: byte 0: text, wanted a recording"),
     "no other": (("--oracle", "solved.jsonl", "--other", "gone.mrec"), "gone.mrec: No such file"),
     "another key": (
         ("--set", "version=", "--oracle", "solved.jsonl"),
