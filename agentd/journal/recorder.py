@@ -7,7 +7,8 @@ calls `flush`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 import structlog
@@ -83,13 +84,18 @@ class Recorder:
         return seq
 
     def _look_first(self) -> None:
-        if self._look is None or self._is_looking:
-            return
-        self._is_looking = True
+        if self._look is not None and not self._is_looking:
+            with self.looking_later():
+                self._look()
+
+    @contextmanager
+    def looking_later(self) -> Iterator[None]:
+        """Number what is appended within without looking first, so that nothing comes between."""
+        was_looking, self._is_looking = self._is_looking, True
         try:
-            self._look()
+            yield
         finally:
-            self._is_looking = False
+            self._is_looking = was_looking
 
     def adopt(self, through: int, head: str, at: int) -> int:
         """Go on after the service's log, as the journal does, and after its time ``at``; see

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+import functools
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, NamedTuple, Protocol
 
 import structlog
@@ -16,7 +17,7 @@ import structlog
 from agentd.core.wire_limits import line_of
 from agentd.journal.recorder import RETRY_S, Recorder
 from agentd.session.settling import StepSealer, Why
-from agentd.session.step_state import Steps
+from agentd.session.step_state import StepError, Steps
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +64,13 @@ class Conductor:
         self._ready_for: int | None = None
         self._turn = asyncio.Lock()
         self._changed = asyncio.Event()
+        self._is_closing = False
+        self._at_close: list[Callable[[], None]] = []
         recorder.listen(sealer.on_event)
+
+    def listen_closing(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` when the episode begins to be closed: then nothing begins at once."""
+        self._at_close.append(listener)
 
     async def resume(self) -> None:
         """After a restart: wait again for the quiet of a step that ended and was not sealed."""
@@ -83,7 +90,8 @@ class Conductor:
         if self.steps.closed:
             self.closed.set()
         elif self.steps.ended and not self.steps.sealed and not self._sealer.waiting:
-            self._sealer.start(self._sources.fence, self._last, self._seal)
+            seal = functools.partial(self._seal, self.steps.current)
+            self._sealer.start(self._sources.fence, self._last, seal)
 
     async def begin(
         self,
@@ -105,18 +113,29 @@ class Conductor:
     @property
     def is_clear(self) -> bool:
         """Whether nothing is left to do before a step that follows one may begin."""
-        return self.steps.current is not None and self.steps.sealed and not self.steps.closed
+        is_open = not (self._is_closing or self.steps.closed)
+        return self.steps.current is not None and self.steps.sealed and is_open
 
     def begin_at_once(self, action: object, call: dict[str, Any]) -> Said:
         """Begin the next step with a tool call that runs already, so that nothing can be waited for
-        any more. Raises as `begin`.
+        any more. Raises as `begin`, also while the episode is being closed.
 
         Meant for where the step before is sealed. What the sources had left to do for one that is
         not is lost, and on record as that: nobody can tell any more which step it would be of.
         """
         self.steps.must_be_open()
+        if self._is_closing:
+            raise StepError(self.steps.current, "an open episode: this one is being closed")
         line_of(0, "steps", "agent.tool_called", 0, call)  # else there is no step either
         self._sealer.stop()
+        try:
+            with self.recorder.looking_later():
+                return self._begin_now(action, call)
+        finally:
+            if not self._turn.locked():  # else whose turn it is goes on
+                self._go_on()
+
+    def _begin_now(self, action: object, call: dict[str, Any]) -> Said:
         if self.steps.current is not None and not self.steps.sealed:
             self._sources.lose_step_work()
             if self.steps.ended:
@@ -143,11 +162,15 @@ class Conductor:
         """Return the number of the step's event, which may not be on disk yet."""
         if not self.steps.begins(step):
             return self.steps.seq_of("step.began") or 0  # see `_again`
-        await self._finish("next")
-        if self.steps.current is None:
-            await self._sources.before_first_step()
-        if not self.steps.begins(step):
-            return self.steps.seq_of("step.began") or 0  # by `begin_at_once` meanwhile
+        is_finished = False
+        while not is_finished:
+            before = self.steps.current
+            await self._finish("next")
+            if self.steps.current is None:
+                await self._sources.before_first_step()
+            if not self.steps.begins(step):
+                return self.steps.seq_of("step.began") or 0  # by `begin_at_once` meanwhile
+            is_finished = self.steps.current == before  # else that one is to be finished, too
         data: dict[str, object] = {"step": self.steps.next}
         if action is not None:
             data["action"] = action
@@ -185,7 +208,7 @@ class Conductor:
     async def miss(self, kinds: Iterable[str], reason: str) -> Said:
         """Journal that events of these kinds were not reported until now: a gap that is over, which
         leaves the step unknown where its task depends on them. Raises as `begin`."""
-        async with self._turn:
+        async with self._in_turn():
             self.steps.must_be_open()
             seq = 0
             for kind in kinds:
@@ -200,14 +223,23 @@ class Conductor:
         async with self._in_turn():
             if self.steps.closed:
                 return self._again("episode.closed")
-            if self.steps.current is not None and not self.steps.ended:
-                self._say("step.ended", {"step": self.steps.current}, None)
-            await self._finish(None)
-            await self._sources.before_seal(self.steps.current, closing=True)
-            data: dict[str, object] = {"reason": reason}
-            if truncated:
-                data["truncated"] = True
-            return self._say("episode.closed", data, None, source="journal")
+            self._is_closing = True
+            for listener in self._at_close:
+                listener()
+            try:
+                return await self._close(reason, truncated=truncated)
+            finally:
+                self._is_closing = False
+
+    async def _close(self, reason: str, *, truncated: bool) -> Said:
+        if self.steps.current is not None and not self.steps.ended:
+            self._say("step.ended", {"step": self.steps.current}, None)
+        await self._finish(None)
+        await self._sources.before_seal(self.steps.current, closing=True)
+        data: dict[str, object] = {"reason": reason}
+        if truncated:
+            data["truncated"] = True
+        return self._say("episode.closed", data, None, source="journal")
 
     async def wait_sealed(self, step: int) -> int | None:
         """Wait until ``step`` is sealed; returns the number of its ``step.sealed``, None if the
@@ -224,30 +256,32 @@ class Conductor:
         """
         self._sealer.stop()
         await self._sources.fence()
-        if why is None or self.steps.current is None or self.steps.sealed:
+        step = self.steps.current
+        if why is None or step is None or self.steps.sealed:
             return
         await self._last()
-        if self.steps.ended:
-            self._say("step.sealed", {"step": self.steps.current, "reason": why}, None)
+        if self.steps.current == step and self.steps.ended:
+            self._say("step.sealed", {"step": step, "reason": why}, None)
 
     async def _last(self) -> None:
         """Have the sources do their work before a seal, once a step, however often that begins."""
-        if self._ready_for != self.steps.current:
-            await self._sources.before_seal(self.steps.current)
-            self._ready_for = self.steps.current
+        step = self.steps.current
+        if self._ready_for != step:
+            await self._sources.before_seal(step)
+            self._ready_for = step
 
-    async def _seal(self, why: Why) -> None:
-        """Journal the seal; where it takes none, try until it does: somebody waits for the
-        reward."""
+    async def _seal(self, step: int | None, why: Why) -> None:
+        """Journal the seal of ``step``, unless another has begun; where the journal takes none, try
+        until it does: somebody waits for the reward."""
         is_logged = False
-        while not self.steps.sealed:
+        while self.steps.current == step and not self.steps.sealed:
             try:
-                self._say("step.sealed", {"step": self.steps.current, "reason": why}, None)
+                self._say("step.sealed", {"step": step, "reason": why}, None)
             except NotKeptError as error:
                 if not is_logged:
                     log.error(
                         "The step cannot be sealed in the journal yet.",
-                        step=self.steps.current,
+                        step=step,
                         why=str(error),
                     )
                     is_logged = True

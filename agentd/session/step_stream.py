@@ -12,11 +12,11 @@ as the same request to the port has, or the problem document.
     {"listen": false}                            of a Unix socket: see below; answered by the same
 
 Between the answers stands ``{"clear": true}`` once the last step is sealed, and
-``{"clear": false}`` once another connection began one; what stands before the answer to a `begin` is
-said of the step before it. While it is clear, a call may pass as soon
-as its line is written, if the connection is a Unix socket: whatever the call causes reaches the
-daemon later than the line, and before any event of a source is numbered the daemon takes the lines
-that are there (`StepStreams.take_lines`). So the log has the step's beginning first, though nobody
+``{"clear": false}`` once another connection began one or the episode is being closed; what stands
+before the answer to a `begin` is said of the step before it. While it is clear, a call may pass as soon as its
+line is written, if the connection is a Unix socket: whatever the call causes reaches the daemon
+later than the line, and before any event of a source is numbered the daemon takes the lines that
+are there (`StepStreams.take_lines`). So the log has the step's beginning first, though nobody
 waited for it.
 
 The daemon does not wake up for a connection that asked it not to listen: it takes its lines before
@@ -31,6 +31,7 @@ import os
 import socket
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import orjson
@@ -118,6 +119,7 @@ class StepStreams:
         self.open: set[StepStream] = set()
         conductor.recorder.look_before(self.take_lines)
         conductor.recorder.listen(self._on_event)
+        conductor.listen_closing(partial(self._tell_clear, is_clear=False))
 
     def take_lines(self) -> None:
         """Take what gateways on this machine have written by now, before what happened since."""
@@ -131,8 +133,11 @@ class StepStreams:
 
     def _on_event(self, source: str, kind: str) -> None:
         if kind in ("step.sealed", "step.began"):
-            for stream in self.open:
-                stream.tell_clear(is_clear=kind == "step.sealed")
+            self._tell_clear(is_clear=kind == "step.sealed")
+
+    def _tell_clear(self, *, is_clear: bool) -> None:
+        for stream in self.open:
+            stream.tell_clear(is_clear=is_clear)
 
 
 class StepStream(asyncio.Protocol):

@@ -227,3 +227,12 @@ async def test_a_call_that_runs_before_the_step_before_is_complete_costs_that_it
     assert stage.kinds[-4:] == [
         *("events.dropped", "step.sealed", "step.began", "agent.tool_called"),
     ]
+
+
+async def test_who_closes_tells_that_no_call_may_pass_any_more(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    ends = Ends(stage)
+    await stage.sealed()
+    await stage.conductor.close("done")
+    assert (await ends.say(end=0))["status"] == 409
+    assert ends.clear == [False, True, False], "step 0 began, was sealed, and is the last"

@@ -406,3 +406,92 @@ async def test_a_seal_is_awaited_again_after_a_restart(tmp_path: Path) -> None:
     async with asyncio.timeout(20):
         assert await again.conductor.wait_sealed(0) == 3
     assert again.why() == "quiet"
+
+
+CALL: dict[str, Any] = {"call": "c", "tool": "go", "arguments": {}}
+
+
+class Overtaken(Stage):
+    """Where a tool call runs already while the sources do their last work of step 0."""
+
+    async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
+        if step == 0:
+            self.conductor.begin_at_once(None, CALL)
+        await super().before_seal(step, closing=closing)
+
+
+async def test_a_step_that_began_at_once_is_finished_before_the_next_one(tmp_path: Path) -> None:
+    """Whoever waited for the end of step 0 begins step 2, after the sources' work for step 1."""
+    stage = Overtaken(tmp_path)
+    stage.probe_s = 0.0
+    await stage.conductor.begin()
+    assert (await stage.conductor.begin()).step == 2
+    stage.journal.flush()
+    assert [(kind, data.get("step")) for _, kind, data in stage.journal.rows()] == [
+        ("step.began", 0),
+        ("events.dropped", None),
+        ("step.began", 1),
+        ("agent.tool_called", None),
+        ("probe.answered", 0),
+        ("probe.answered", 1),
+        ("step.began", 2),
+    ]
+
+
+async def test_a_seal_is_of_no_step_that_began_at_once_meanwhile(tmp_path: Path) -> None:
+    stage = Overtaken(tmp_path)
+    await stage.conductor.begin()
+    await stage.conductor.end()
+    assert await stage.conductor.wait_sealed(0) is None
+    assert stage.kinds[2:] == ["events.dropped", "step.sealed", "step.began", "agent.tool_called"]
+    assert not stage.conductor.steps.sealed
+
+
+async def test_what_is_lost_by_a_step_that_begins_at_once_stands_right_before_it(
+    tmp_path: Path,
+) -> None:
+    """No other connection's line comes between: the step that it began would be lost unseen."""
+    stage = Stage(tmp_path)
+    await stage.conductor.begin()
+    others = [{**CALL, "call": "d"}]
+
+    def look() -> None:
+        if others:
+            stage.conductor.begin_at_once(None, others.pop())
+
+    stage.recorder.look_before(look)
+    assert stage.conductor.begin_at_once(None, CALL).step == 1
+    stage.recorder.append("files", "file.created", {})
+    assert stage.kinds == [
+        *("step.began", "events.dropped", "step.began", "agent.tool_called"),
+        *("events.dropped", "step.began", "agent.tool_called", "file.created"),
+    ]
+
+
+async def test_a_step_that_cannot_begin_at_once_leaves_the_one_before_its_seal(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path, quiet_ms=20)
+    await stage.conductor.begin()
+    await stage.conductor.end()
+    stage.journal.full = "no room"
+    with pytest.raises(NotKeptError):
+        stage.conductor.begin_at_once(None, CALL)
+    stage.recorder.flush()
+    async with asyncio.timeout(20):
+        assert await stage.conductor.wait_sealed(0)
+
+
+async def test_nothing_begins_at_once_while_the_episode_is_being_closed(tmp_path: Path) -> None:
+    """Its sources would observe nothing of it, and it would be worth 0."""
+    stage = Stage(tmp_path)
+    await stage.sealed()
+    assert stage.conductor.is_clear
+    stage.probe_s = 0.01
+    closing = asyncio.create_task(stage.conductor.close("done"))
+    await asyncio.sleep(0)
+    assert not stage.conductor.is_clear
+    with pytest.raises(StepError, match="being closed"):
+        stage.conductor.begin_at_once(None, CALL)
+    await closing
+    assert stage.kinds[2:] == ["step.sealed", "probe.answered", "episode.closed"]

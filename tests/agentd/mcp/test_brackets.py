@@ -15,7 +15,6 @@ from agentd.mcp.control import BegunStep, DaemonPort, SentBegin
 from agentd.mcp.messages import ToolRequest, ToolReturn
 from tests.agentd.mcp.support import Beside
 
-
 CALL: dict[str, Any] = {"call": "c", "tool": "go", "arguments": {}}
 
 
