@@ -220,13 +220,13 @@ def _additions(
 
 
 def _without_value(rules: Ruleset, reward: Reward, reason: str) -> Reward:
-    """The reward as nobody knows it: nothing is paid, and the step is masked."""
+    """The reward as nobody knows it: nothing is paid, and the step is masked. Its objectives are
+    the rules' alone, whatever tiers say."""
     return reward._replace(
         reward=None,
         mask=True,
         reason=reason,
         components=dict.fromkeys(rules.components),
-        objectives=dict.fromkeys(rules.task.objectives),
         decided_by=None,
     )
 

@@ -24,7 +24,7 @@ from detectors.sdk.request_facts import (
     is_made_up,
     is_servers,
 )
-from detectors.sdk.uploads import NO_SIZE, uploads
+from detectors.sdk.uploads import uploads, why_unknown
 from detectors.sdk.world import World
 
 _OK = StatusMatch(((200, 299),))
@@ -97,7 +97,8 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
     head of an answer has arrived, it does not matter whether the page waits for the rest. If a
     request that may change something (POST, PUT, ...) was sent and its answer was cut off before
     its head, its effect is not known: a step that it could have made worth more, or less, is null.
-    So is one that hangs on the size of an uploaded file, where that is not known.
+    So is one that hangs on the size of an uploaded file, where that is not known, or on a file
+    beyond the first 100 of a request, which are not told.
     """
     data = event.data
     hops = [mapping(hop) for hop in as_list(data.get("hops"))]
@@ -113,7 +114,7 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
             raise UnseenError(LOST, reading)
         if not lost and _accepted(hop, place < len(hops), data, args):
             if has_file is None:
-                raise UnseenError(NO_SIZE, reading)
+                raise UnseenError(why_unknown(hop), reading)
             yield reading
             return
 

@@ -3,11 +3,12 @@ tells no byte."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import product
 
 from detectors.matchers import IntRange, TextMatch
+from detectors.model.kinds.network import MAX_UPLOADS
 from detectors.model.kinds.shapes import Path
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Json
@@ -16,6 +17,7 @@ from detectors.sdk.condition_reads import Read
 
 NO_SIZE = "the size of a file that was uploaded is not known"
 """Why a rule can't know what it is asked of such a request."""
+MANY_FILES = "a request uploaded more files than are told"
 
 UPLOADS = ("request.finished", "request.redirected")
 """The kinds that tell of a request's body."""
@@ -35,9 +37,10 @@ def uploads(
     field: TextMatch | None,
 ) -> bool | None:
     """Whether the request's body carries one file with all that is asked; None where that hangs on
-    a size that is not known."""
-    found: bool | None = False
-    for about in map(mapping, as_list(mapping(request.get("body")).get("files"))):
+    a size that is not known, or on files that were not told."""
+    files = _files(request)
+    found: bool | None = None if len(files) >= MAX_UPLOADS else False
+    for about in map(mapping, files):
         if not (is_met(name, about.get("filename")) and is_met(field, about.get("name"))):
             continue
         if size is None or ("size" in about and size.matches(about["size"])):
@@ -45,6 +48,15 @@ def uploads(
         if "size" not in about:
             found = None
     return found
+
+
+def why_unknown(request: Mapping[str, object]) -> str:
+    """Why `uploads` can't say what the request's body carries."""
+    return MANY_FILES if len(_files(request)) >= MAX_UPLOADS else NO_SIZE
+
+
+def _files(request: Mapping[str, object]) -> Sequence[Json]:
+    return as_list(mapping(request.get("body")).get("files"))
 
 
 def unsized_places(event: Event, places: Collection[Read]) -> tuple[Path, ...]:
@@ -60,7 +72,7 @@ def unsized_places(event: Event, places: Collection[Read]) -> tuple[Path, ...]:
 
 
 def _unsized(request: Mapping[str, object], base: Path) -> Iterator[Path]:
-    for number, file in enumerate(as_list(mapping(request.get("body")).get("files"))):
+    for number, file in enumerate(_files(request)):
         if isinstance(file, Mapping) and "size" not in file:
             yield (*base, "body", "files", str(number), "size")
 
@@ -108,7 +120,7 @@ def assign_sizes(
 
 def _known_sizes(data: Mapping[str, object]) -> Iterator[int]:
     for request in (data, *(mapping(hop) for hop in as_list(data.get("hops")))):
-        for file in as_list(mapping(request.get("body")).get("files")):
+        for file in _files(request):
             size = mapping(file).get("size")
             if isinstance(size, int):
                 yield size

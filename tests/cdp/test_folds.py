@@ -215,6 +215,29 @@ def test_an_uploaded_file_s_size_is_known_in_every_order_and_never_read_as_0(
     assert file.get("size") == (10244 if "wire" in order else None), "not known is not 0"
 
 
+@pytest.mark.parametrize("others", [98, 99, 100])
+def test_no_size_is_derived_where_files_may_not_be_told(fold: Normaliser, others: int) -> None:
+    """Of a hundred and more files nobody knows how many there are: the bytes that are missing may
+    be of several."""
+    body = FILE_HEAD + "\r\n" + others * (FILE_HEAD + "x\r\n") + "--b--\r\n"
+    headers = {
+        "Content-Type": "multipart/form-data; boundary=b",
+        "Content-Length": str(len(body) + 7),
+    }
+    request = {
+        "url": "https://a.example/order",
+        "method": "POST",
+        "headers": headers,
+        "postData": body,
+    }
+    told(fold, "S", "Network.requestWillBeSent", **sent("1", request=request))
+    told(fold, "S", "Network.requestWillBeSentExtraInfo", requestId="1", headers=headers)
+    told(fold, "S", "Network.responseReceived", requestId="1", response={"status": 200})
+    [(_, data)] = told(fold, "S", "Network.loadingFinished", requestId="1")
+    first, *rest = data["body"]["files"]
+    assert (first.get("size"), len(rest)) == (7 if others == 98 else None, min(others, 99))
+
+
 def test_a_body_that_cannot_be_had_is_left_out(fold: Normaliser) -> None:
     told(fold, "S", "Network.requestWillBeSent", **sent("1"))
     told(fold, "S", "Network.responseReceived", requestId="1", response={"status": 200})

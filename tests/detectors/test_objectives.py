@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from detectors.engine.engine import Engine
-from detectors.engine.resolution import word_of_rules
+from detectors.engine.resolution import Word, decide, escalating, word_of_rules
 from detectors.model.rewards import encode_reward, reward_from_json, reward_to_json
-from detectors.model.types import Reward
+from detectors.model.types import Reward, Verdict
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import TaskError, task_from_json
 from tests.support.logs import Said, clicked, episode, filled, log, resumed, ruleset, run, went
@@ -160,6 +160,23 @@ def test_what_an_objective_proves_makes_no_silence_sure() -> None:
         task = ruleset(*milestones, objectives={"care": 1}, escalation={"tiers": ["judge"]})
         (first, *_) = Engine(task, "ep_1").feed(log(*episode([], []))).rewards
         assert word_of_rules(task, first, "step").confidence == confidence
+
+
+@pytest.mark.parametrize("score", [1.0, 0.0, None])
+def test_what_a_tier_answers_changes_no_objective(score: float | None) -> None:
+    """While nobody answered, and where the answer, or that there is none, settles the reward."""
+    policy = {"tiers": ["judge"], "escalate": ["unscored"]}
+    task = rules(SENT, CHECK, escalation=policy)
+    outcome = Engine(task, "ep_1").feed(log(*episode([clicked("Check")], [])))
+    first, asked = outcome.rewards[0], [ask for ask in outcome.asks if ask.step == 0]
+    answer = Word("step", Verdict("judge", score, float(score is not None), "so", "m"))
+    final = decide(task, first, asked, [answer])
+    waiting = escalating(task, first, asked)
+    assert (waiting.status, final.status) == (
+        "escalating",
+        "unscored" if score is None else "sealed",
+    )
+    assert first.objectives == waiting.objectives == final.objectives == {"care": 1.0}
 
 
 SHAPED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {

@@ -63,6 +63,10 @@ UPLOAD: dict[str, Any] = {
         "file_size": {"min": 3},
     }
 }
+SECRET_FILE: dict[str, Any] = {
+    "request_accepted": {"method": "POST", "url": "/upload", "file": "secret.pdf"}
+}
+DUMMIES: list[dict[str, Any]] = [{"filename": f"{n}.txt", "size": 1} for n in range(100)]
 NO_WORD_OF_SIZE = "request_accepted: the size of a file that was uploaded is not known"
 SECRET, NAME = filled("Password", None, has_value=True), filled("Name", "Ada")
 OTHER = clicked("Other")
@@ -115,7 +119,18 @@ def uploaded(*files: dict[str, Any], hop: bool = False) -> Said:
     if not hop:
         return finished("POST", "/upload", 200, body=body)
     return finished(
-        "GET", "/done", 200, hops=[{"method": "POST", "url": "http://shop.test/", "body": body}]
+        "GET",
+        "/done",
+        200,
+        hops=[
+            {
+                "method": "POST",
+                "url": "http://shop.test/",
+                "status": 303,
+                "location": "/done",
+                "body": body,
+            }
+        ],
     )
 
 
@@ -201,6 +216,22 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
         [uploaded({"filename": "a.pdf"})],
         NO_WORD_OF_SIZE,
     ),
+    "a file that may be beyond those that are told": (
+        SECRET_FILE,
+        [uploaded(*DUMMIES)],
+        "request_accepted: a request uploaded more files than are told",
+    ),
+    "a file that may be beyond those that are told, before a redirect": (
+        {
+            "request_accepted": {
+                **SECRET_FILE["request_accepted"],
+                "url": "/",
+                "redirect_to": "/done",
+            }
+        },
+        [uploaded(*DUMMIES, hop=True)],
+        "more files than are told",
+    ),
     "the second of an upload before a redirect": (
         REDIRECTED,
         [uploaded({"filename": "a", "size": 7}, {"filename": "b"}, hop=True)],
@@ -283,6 +314,7 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "a small upload": (BIG, [uploaded({"filename": "a.pdf", "size": 2})]),
     "another upload of no known size": (BIG, [uploaded({"filename": "b.pdf"})]),
     "no upload": (BIG, [uploaded()]),
+    "another file than all that are told": (SECRET_FILE, [uploaded(*DUMMIES[1:])]),
     "an upload has a size, known or not": (NO_SIZE, [uploaded({"filename": "a.pdf"})]),
     "a small upload, in CEL": (
         cel("data.body.files[0].size > 3"),
@@ -320,6 +352,10 @@ PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "an accepted upload beside one of no known size": (
         UPLOAD,
         [uploaded({"filename": "a.pdf"}, {"filename": "a.pdf", "size": 3})],
+    ),
+    "the last file that is told": (
+        SECRET_FILE,
+        [uploaded(*DUMMIES[1:], {"filename": "secret.pdf", "size": 1})],
     ),
     "a large upload": (BIG, [uploaded({"filename": "a.pdf", "size": 3})]),
     "an upload beside one of no known size": (
@@ -390,6 +426,17 @@ def test_what_stood_there_before_the_agent_began_blinds_nothing(name: str) -> No
     """It would have paid nothing either way."""
     when, happened, _ = NULL[name]
     assert worth(rewards(when, [OTHER], before=happened)) == [0.0, 0.0, 0.0]
+
+
+def test_no_penalty_is_escaped_behind_files_that_are_not_told() -> None:
+    rules = ruleset({"id": "m", "when": SECRET_FILE, "penalty": 0.5})
+    files = {
+        "few": DUMMIES[1:],
+        "many": DUMMIES,
+        "told": [*DUMMIES[1:], {"filename": "secret.pdf"}],
+    }
+    paid = {name: run(rules, *episode([uploaded(*told)]))[0].reward for name, told in files.items()}
+    assert paid == {"few": 0.0, "many": None, "told": -0.5}
 
 
 def test_a_goal_that_leans_on_it_is_not_known_to_have_failed() -> None:

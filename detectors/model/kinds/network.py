@@ -18,6 +18,10 @@ class Upload(TypedDict):
     size: NotRequired[int]
 
 
+MAX_UPLOADS = 100
+"""Files of one body that are told; of a body with so many nobody knows whether there are more."""
+
+
 class KeptBody(TypedDict):
     """A body as far as it is kept. `cut`: it goes on; `lost`: it could not be read."""
 
@@ -102,18 +106,18 @@ class RequestRedirected(InSomeFrame, RedirectHop):
 class RequestFinished(RequestMade, Exchanged, HopsBefore, ServedFrom, MadeByWorker):
     """The answer came in, whole unless `document_gone` or `aborted`. `body`: {text, base64?, mime?,
     cut?, files?}, of the request, only where a task asks, `files`: [{name, filename, mime?, size?}]
-    of a multipart body, whose bytes are not kept (no `size`: not known); so are `headers` (of the
-    request, names in lower case) and `response`: {headers?, body?: {text, base64?, mime?, cut?,
-    lost?}}. `hops`: [{method, url, status, location, body?, headers?, response?, cached?,
-    served_from?}], the redirects before. `cached`: the browser itself says that no server was
-    asked; `served_from` then names its memory, disk, prefetch or cache_storage (a service
-    worker's); revalidated: the server said 304, the body is from the cache; worker: a service
-    worker made the answer up, or took it from elsewhere; unknown: it came over no connection, as
-    what is made up through DevTools does. `via`: service_worker or another worker that sent or
-    answered it; one that several tabs share has neither `tab` nor `frame`. `document_gone`: the
-    document that asked was gone before the browser reported the answer's end, `aborted`: it was
-    stopped, or became a download; its head is known. `backfilled`: read from the document's own
-    list of what it loaded before the daemon could listen."""
+    of a multipart body, the first 100, whose bytes are not kept (no `size`: not known); so are
+    `headers` (of the request, names in lower case) and `response`: {headers?, body?: {text,
+    base64?, mime?, cut?, lost?}}. `hops`: [{method, url, status, location, body?, headers?,
+    response?, cached?, served_from?}], the redirects before. `cached`: the browser itself says that
+    no server was asked; `served_from` then names its memory, disk, prefetch or cache_storage (a
+    service worker's); revalidated: the server said 304, the body is from the cache; worker: a
+    service worker made the answer up, or took it from elsewhere; unknown: it came over no
+    connection, as what is made up through DevTools does. `via`: service_worker or another worker
+    that sent or answered it; one that several tabs share has neither `tab` nor `frame`.
+    `document_gone`: the document that asked was gone before the browser reported the answer's end,
+    `aborted`: it was stopped, or became a download; its head is known. `backfilled`: read from the
+    document's own list of what it loaded before the daemon could listen."""
 
     status: int
     mime: NotRequired[str]

@@ -14,8 +14,8 @@ from agentd.masking.bodies import boundary_of, map_parts
 from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH
 from agentd.sources.cdp.state.masking import Secrets, mask_body
 from agentd.sources.cdp.state.protocol import RequestData
+from detectors.model.kinds.network import MAX_UPLOADS
 
-MAX_FILES = 100
 SMALL_FILE = 4096
 """Bytes of a text file in an upload that are reported; of other files only name and size are."""
 
@@ -79,7 +79,7 @@ def _without_files(raw: bytes, boundary: str) -> tuple[str, list[dict[str, Any]]
         if kind:
             about["mime"] = kind[1].strip()
         about["size"] = len(content)
-        if len(files) < MAX_FILES:
+        if len(files) < MAX_UPLOADS:
             files.append(about)
         return content if _is_small_text(content) else ""
 
@@ -89,9 +89,10 @@ def _without_files(raw: bytes, boundary: str) -> tuple[str, list[dict[str, Any]]
 
 def size_the_file(body: dict[str, Any], size: int) -> None:
     """Of a body whose one file has no ``size``: it has the bytes that the rest of the body
-    lacks."""
-    sizeless = [one for one in body.get("files", ()) if "size" not in one]
-    if len(sizeless) == 1 and size >= 0:
+    lacks; unless there may be files that are not told."""
+    files = body.get("files", ())
+    sizeless = [one for one in files if "size" not in one]
+    if len(sizeless) == 1 and len(files) < MAX_UPLOADS and size >= 0:
         sizeless[0]["size"] = size
 
 
