@@ -76,6 +76,48 @@ async def test_a_frame_that_went_while_nobody_looked_is_told_as_gone(
             assert _children(again.seen) == {f"{child}#stays": frames[f"{child}#stays"]}
 
 
+@pytest.mark.parametrize(
+    ("watched", "restarted"),
+    [
+        pytest.param(False, False, id="while nobody looked"),
+        pytest.param(
+            False, True, id="while nobody looked, by a daemon anew", marks=pytest.mark.slow
+        ),
+        pytest.param(True, False, id="seen", marks=pytest.mark.slow),
+        pytest.param(True, True, id="seen, by a daemon anew", marks=pytest.mark.slow),
+    ],
+)
+async def test_an_address_of_script_is_one_when_the_browser_is_found_again(
+    site: Site, watched: bool, restarted: bool
+) -> None:
+    """The document says from where it was loaded; one that stands there as it was loaded does not."""
+    url, inner = site.page("/", "<iframe src=/in></iframe>"), site.page("/in", "in")
+    cart = f"{site.url}/cart"
+    with Chromium(url=url) as browser:
+        source = CdpSource(browser.endpoint, None, {})
+        async with watching(browser, source=source) as watch:
+            await watch.until(lambda: _children(watch.seen))
+            if watched:
+                await _push(browser, cart)
+                await watch.one("page.navigated", url=cart)
+        if not watched:
+            await _push(browser, cart)
+        if restarted:
+            source = CdpSource(browser.endpoint, None, {})
+            source.recall((seq, kind, data) for seq, (kind, data) in enumerate(watch.seen, 1))
+        async with watching(browser, source=source) as again:
+            told = [data for kind, data in again.seen if kind == "page.navigated"]
+            found = {data["url"]: data.get("document") for data in told}
+            assert found == {cart: url, inner: None}
+
+
+async def _push(browser: Chromium, url: str) -> None:
+    """Have script of the tab's page put another address there."""
+    async with async_playwright() as playwright:
+        agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
+        await agent.contexts[0].pages[0].evaluate(f"history.pushState(0, '', '{url}')")
+
+
 async def _shows(browser: Chromium, url: str) -> None:
     """Wait until the browser's tab came to its page: what it does after somebody looks is no
     baseline."""

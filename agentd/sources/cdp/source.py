@@ -75,12 +75,18 @@ class CdpSource:
         self._asks = CapturePlan.from_plan(plan)
         self._tabs: set[str] = set()
         self._frames: dict[str, str] = {}  # child frame -> its tab
+        self._documents: dict[str, str] = {}  # loader -> from where it was loaded
         self._live: _AttachmentRun | None = None
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
         """Told before the first `run` what was reported before the daemon was restarted: tabs and
         frames may be gone since."""
+        standing: dict[
+            str, tuple[str, str]
+        ] = {}  # frame -> its loader, and from where it was loaded
         for _, kind, data in events:
+            if kind == "page.navigated":
+                self._recall_document(standing, data)
             if kind == "tab.opened":
                 self._tabs.add(data["tab"])
             elif kind == "tab.closed":
@@ -89,6 +95,20 @@ class CdpSource:
                 remember(self._frames, data["frame"], data["tab"])
             elif kind == "frame.detached":
                 self._frames.pop(data["frame"], None)
+        for loader, address in standing.values():
+            remember(self._documents, loader, address)
+
+    def _recall_document(
+        self, standing: dict[str, tuple[str, str]], data: Mapping[str, Any]
+    ) -> None:
+        """Note in ``standing`` the document that a frame has, and keep from where it was loaded
+        where script gives it another address."""
+        frame = data["frame"]
+        if not data["same_document"]:
+            loaded = data.get("document", data["url"])
+            remember(standing, frame, (data.get("loader", ""), loaded))
+        elif frame in standing:
+            remember(self._documents, *standing[frame])
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Attach, report the baseline, call ``ready`` once, report until cancelled or the browser
@@ -97,6 +117,7 @@ class CdpSource:
         connection = await self._connect()
         script = PageScript.new(self._plan)
         live = self._live = _AttachmentRun(connection, script, self._asks, sink)
+        live.normaliser.browser.documents = self._documents
         reader = asyncio.create_task(connection.run(live.take))
         try:
             await self._attach(live, reader, sink)
@@ -159,6 +180,9 @@ class CdpSource:
 
     def _keep(self, browser: BrowserState) -> None:
         """What is there now, for the next time that it is looked for."""
+        for frame in browser.frames.values():
+            if frame.loader and frame.loader not in self._documents:
+                remember(self._documents, frame.loader, frame.url)
         if browser.settled and browser.tabs:
             self._tabs = set(browser.tabs)
             self._frames = {
