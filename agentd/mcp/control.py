@@ -341,24 +341,41 @@ class DaemonPort:
             return known
         await self.close()
         where = self._found
-        loop = asyncio.get_running_loop()
-        if (path := where.get("steps", where.get("socket"))) is not None:
-            _, lines = await loop.create_unix_connection(_Lines, path)
-            self._lines = lines
-            await lines.open(self._token)
-            _, bell = await loop.create_unix_connection(_Lines, path)
+        if "socket" in where:
+            lines = await self._connect_socket(where["socket"])
+        elif "steps" in where and self._read_from is not None:
+            # The state folder may stand elsewhere here than where the daemon runs.
+            path = self._read_from[0] / Path(where["steps"]).name
             try:
-                await bell.open(self._token)
-                await lines.ask(b'{"listen":false}')
-            except BaseException:
-                bell.close()
-                raise
-            lines.hang(bell)
+                lines = await self._connect_socket(path)
+            except OSError:  # there is no such socket here, or nobody listens: each call waits
+                await self.close()
+                lines = await self._connect_port(int(where["port"]))
         else:
-            _, lines = await loop.create_connection(_Lines, "127.0.0.1", int(where["port"]))
-            self._lines = lines
-            await lines.open(self._token)
+            lines = await self._connect_port(int(where["port"]))
         self._where = where
+        return lines
+
+    async def _connect_socket(self, path: str | Path) -> _Lines:
+        loop = asyncio.get_running_loop()
+        _, lines = await loop.create_unix_connection(_Lines, os.fspath(path))
+        self._lines = lines
+        await lines.open(self._token)
+        _, bell = await loop.create_unix_connection(_Lines, os.fspath(path))
+        try:
+            await bell.open(self._token)
+            await lines.ask(b'{"listen":false}')
+        except BaseException:
+            bell.close()
+            raise
+        lines.hang(bell)
+        return lines
+
+    async def _connect_port(self, port: int) -> _Lines:
+        loop = asyncio.get_running_loop()
+        _, lines = await loop.create_connection(_Lines, "127.0.0.1", port)
+        self._lines = lines
+        await lines.open(self._token)
         return lines
 
 

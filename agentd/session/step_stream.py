@@ -13,11 +13,11 @@ as the same request to the port has, or the problem document.
 
 Between the answers stands ``{"clear": true}`` once the last step is sealed, and
 ``{"clear": false}`` once another connection began one or the episode is being closed; what stands
-before the answer to a `begin` is said of the step before it. While it is clear, a call may pass as soon as its
-line is written, if the connection is a Unix socket: whatever the call causes reaches the daemon
-later than the line, and before any event of a source is numbered the daemon takes the lines that
-are there (`StepStreams.take_lines`). So the log has the step's beginning first, though nobody
-waited for it.
+before the answer to a `begin` is said of the step before it. While it is clear, a call may pass as
+soon as its line is written, if the connection is a Unix socket: whatever the call causes reaches
+the daemon later than the line, and before any event of a source is numbered the daemon takes the
+lines that are there (`StepStreams.take_lines`). So the log has the step's beginning first, though
+nobody waited for it.
 
 The daemon does not wake up for a connection that asked it not to listen: it takes its lines before
 events, and when another connection rings by an empty line. So a call passes before the daemon has

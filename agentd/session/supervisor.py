@@ -382,22 +382,23 @@ class Supervisor:
         """Wait until what happened so far is journalled, at most `FENCE_S`; blind sources are not
         waited for.
 
-        A source whose fence fails may not have reported what happened: `events.dropped`.
+        A source whose fence fails may not have reported what happened: `events.dropped`. One that
+        overstays its fence is late, and no loss: it reports what happened, in the next step. A busy
+        source would else make every step unknown.
         """
-        asked = [source for source in self._sources if source.name not in self.gaps]
-        if not asked:
-            return
-        fences = [source.fence(FENCE_S) for source in asked]
-        try:
-            async with asyncio.timeout(FENCE_S * 2):
-                failures = await asyncio.gather(*fences, return_exceptions=True)
-        except TimeoutError:
-            log.warning("A source overstays its fence; nobody waits for it any longer.")
-            return
-        for source, failed in zip(asked, failures, strict=True):
-            if isinstance(failed, Exception):
-                why = f"its fence failed: {type(failed).__name__}: {failed}"
-                self._record_loss(source.name, why)
+        fences = {
+            asyncio.create_task(source.fence(FENCE_S)): source.name
+            for source in self._sources
+            if source.name not in self.gaps
+        }
+        await _wait_for(fences, FENCE_S * 2)
+        for fence, name in fences.items():
+            if not fence.done():
+                log.warning(
+                    "A source overstays its fence; nobody waits for it.", source=name
+                )
+            elif (why := _why_lost(fence)) is not None:
+                self._record_loss(name, f"its fence {why}")
 
     async def before_first_step(self) -> None:
         """Let the sources that report what the agent begins with do so, at most `SEAL_S`.
@@ -409,7 +410,7 @@ class Supervisor:
             for source in self._sources
             if isinstance(source, OpeningSource) and source.name not in self.gaps
         ]
-        await _wait_for(works)
+        await _wait_for(works, SEAL_S)
         for why in filter(None, map(_why_lost, works)):
             log.warning("What the first step begins with is not recorded.", why=why)
 
@@ -422,7 +423,7 @@ class Supervisor:
             asyncio.create_task(source.before_seal(step, closing=closing)): name
             for name, source in self._step_sources()
         }
-        await _wait_for(works)
+        await _wait_for(works, SEAL_S)
         for work, name in works.items():
             why = _why_lost(work)
             if why is not None:
@@ -461,12 +462,13 @@ class Supervisor:
         self._tasks.clear()
 
 
-async def _wait_for(works: Collection[asyncio.Task[object]]) -> None:
-    """Wait until all works are done, at most `SEAL_S`; what is not done by then is cancelled."""
+async def _wait_for(works: Collection[asyncio.Task[None]], longest_s: float) -> None:
+    """Wait until all works are done, at most ``longest_s``; what is not done by then is
+    cancelled."""
     if not works:
         return
     try:
-        await asyncio.wait(works, timeout=SEAL_S)
+        await asyncio.wait(works, timeout=longest_s)
     finally:
         for work in works:
             work.cancel()

@@ -250,9 +250,12 @@ async def test_fences_do_not_wait_for_the_blind_nor_for_ever(recorder: Recorder)
     await supervisor.stop()
 
 
-async def test_a_fence_that_fails_is_on_record(recorder: Recorder) -> None:
-    """What its source had to report by then may be lost: the step must not count as seen."""
-    supervisor = await started(recorder, Scripted("cdp"), Scripted("ax", fence_s=-1))
+@pytest.mark.parametrize("fence_s", [0.0, 30.0], ids=["quick", "slow"])
+async def test_a_fence_that_fails_is_on_record(recorder: Recorder, fence_s: float) -> None:
+    """What its source had to report by then may be lost: the step must not count as seen. Another
+    that overstays its fence hides nothing of that, and itself reports later."""
+    others = Scripted("cdp", fence_s=fence_s), Scripted("files")
+    supervisor = await started(recorder, *others, Scripted("ax", fence_s=-1))
     before = recorder.journal.last
     await supervisor.fence()
     why = "its fence failed: RuntimeError: no fence today"

@@ -29,23 +29,23 @@ class Beside:
         self.stage = Stage(folder, fence_s=fence_s)
         self.port = DaemonPort(folder)
         self.brackets = CallBrackets(self.port, Masker(), begin_wait_s)
-        self._control: ControlPort | None = None
+        self.control: ControlPort | None = None
 
     async def start(self) -> None:
         """Listen, on a port of its own."""
         token = control_token(self.folder)
         app = make_app(self.stage.conductor, token, Health(dict, Sight()))
-        self._control = ControlPort(
+        self.control = ControlPort(
             app, token, 0, conductor=self.stage.conductor, beside=self.folder / "steps.socket"
         )
-        self._control.start()
-        announce(self.folder, self._control.where, self.episode, self._control.beside)
+        self.control.start()
+        announce(self.folder, self.control.where, self.episode, self.control.beside)
 
     async def stop(self) -> None:
         """Listen no more, as a daemon that died: what says where it listened stays."""
-        if self._control is not None:
-            await self._control.stop()
-            self._control = None
+        if self.control is not None:
+            await self.control.stop()
+            self.control = None
 
     async def __aenter__(self) -> Beside:
         await self.start()

@@ -13,6 +13,7 @@ from agentd.masking.masker import Masker
 from agentd.mcp.brackets import CallBrackets
 from agentd.mcp.control import BegunStep, DaemonPort, SentBegin
 from agentd.mcp.messages import ToolRequest, ToolReturn
+from agentd.session.control_port import announce
 from tests.agentd.mcp.support import Beside
 
 CALL: dict[str, Any] = {"call": "c", "tool": "go", "arguments": {}}
@@ -210,6 +211,13 @@ async def test_a_call_that_outlives_its_episode_is_none_of_the_next(tmp_path: Pa
         await port.close()
 
 
+async def until_clear(port: DaemonPort) -> None:
+    assert port._lines is not None
+    async with asyncio.timeout(20):
+        while not port._lines.is_clear:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
 async def begin_at_the_seal(port: DaemonPort, beside: Beside) -> None:
     """Ask for the next step after the daemon has said "clear" and before the gateway can read it."""
     sent: list[SentBegin | None] = []
@@ -230,10 +238,7 @@ async def begin_without_having_asked(port: DaemonPort, beside: Beside) -> None:
     """As the calls of a batch do: the gateway knows "clear", and waits for the step's beginning."""
     await port.end(BegunStep("E", 0))
     await beside.stage.conductor.wait_sealed(0)
-    assert port._lines is not None
-    async with asyncio.timeout(20):
-        while not port._lines.is_clear:  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
+    await until_clear(port)
     assert (await port.begin({}, CALL)).number == 1
 
 
@@ -248,3 +253,39 @@ async def test_clear_is_said_of_the_step_before_one_that_is_asked_for(
         sent = beside.port.send_begin({}, {**CALL, "call": "c3"})
         assert sent is not None
         assert not sent.is_first
+
+
+async def remove_socket(beside: Beside) -> None:
+    (beside.folder / "steps.socket").unlink()
+
+
+async def leave_file(beside: Beside) -> None:
+    await remove_socket(beside)
+    (beside.folder / "steps.socket").write_text("nobody listens here")
+
+
+async def say_another_folder(beside: Beside) -> None:
+    """As where the daemon runs in a container, and its state folder is mounted elsewhere there."""
+    assert beside.control is not None
+    where = beside.control.where
+    announce(beside.folder, where, "E", Path("/var/lib/elsewhere/steps.socket"))
+
+
+@pytest.mark.parametrize(
+    ("prepare", "passes"),
+    [(remove_socket, False), (leave_file, False), (say_another_folder, True)],
+)
+async def test_a_socket_that_is_not_there_costs_no_step(
+    tmp_path: Path, prepare: Callable[[Beside], Awaitable[None]], passes: bool
+) -> None:
+    """The port is there, too; and the socket is looked for in the state folder that is given."""
+    async with Beside(tmp_path) as beside:
+        await prepare(beside)
+        assert (await beside.port.begin({}, CALL)).number == 0
+        await beside.port.end(BegunStep("E", 0))
+        await beside.stage.conductor.wait_sealed(0)
+        await until_clear(beside.port)
+        sent = beside.port.send_begin({}, {**CALL, "call": "c2"})
+        assert sent is not None
+        assert sent.is_first is passes
+        assert (await beside.port.begin({}, CALL, sent.answer)).number == 1
