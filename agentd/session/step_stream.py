@@ -35,6 +35,7 @@ from functools import partial
 from typing import Any
 
 import orjson
+import structlog
 
 from agentd.core.problems import (
     BODY_BYTES,
@@ -46,6 +47,8 @@ from agentd.core.problems import (
 from agentd.core.wire_limits import UnfitError
 from agentd.session.step_controller import Conductor, NotKeptError, Said
 from agentd.session.step_state import StepError
+
+log = structlog.get_logger(__name__)
 
 UPGRADE = b"agentd-steps/2"
 ACCEPTED = (
@@ -124,7 +127,11 @@ class StepStreams:
     def take_lines(self) -> None:
         """Take what gateways on this machine have written by now, before what happened since."""
         for stream in tuple(self.open):
-            stream.take_lines()
+            try:
+                stream.take_lines()
+            except Exception as crash:  # else another source would be lost, of which the event is
+                log.error("A connection whose lines are steps is closed.", exc_info=crash)
+                stream.close()
 
     def close(self) -> None:
         """Close the connections; what they sent and is taken stays so."""
@@ -201,9 +208,11 @@ class StepStream(asyncio.Protocol):
             lines[0] = bytes(self._kept) + lines[0]
             self._kept.clear()
             self._is_receiving = True
-            for raw in lines:
-                self._receive(raw)
-            self._is_receiving = False
+            try:
+                for raw in lines:
+                    self._receive(raw)
+            finally:
+                self._is_receiving = False
         self._kept += rest
         if len(self._kept) > BODY_BYTES:
             detail = f"a line is longer than {BODY_BYTES} bytes"

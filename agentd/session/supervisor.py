@@ -1,8 +1,9 @@
 """The supervisor: each source in a task of its own, so that one fails alone, with a gap on record.
 
 A source is a gap until it is ready, again from the moment it is lost, and after a restart of the
-daemon. Here stands the one broad ``except`` of the daemon: a source is code at the mercy of a
-browser, a desktop, a disk.
+daemon. Here stands the broad ``except`` of the daemon: a source is code at the mercy of a
+browser, a desktop, a disk. (Another is in `StepStreams.take_lines`, so that no source is lost by
+what a gateway wrote.)
 """
 
 from __future__ import annotations
@@ -394,9 +395,7 @@ class Supervisor:
         await _wait_for(fences, FENCE_S * 2)
         for fence, name in fences.items():
             if not fence.done():
-                log.warning(
-                    "A source overstays its fence; nobody waits for it.", source=name
-                )
+                log.warning("A source overstays its fence; nobody waits for it.", source=name)
             elif (why := _why_lost(fence)) is not None:
                 self._record_loss(name, f"its fence {why}")
 

@@ -236,3 +236,45 @@ async def test_who_closes_tells_that_no_call_may_pass_any_more(tmp_path: Path) -
     await stage.conductor.close("done")
     assert (await ends.say(end=0))["status"] == 409
     assert ends.clear == [False, True, False], "step 0 began, was sealed, and is the last"
+
+
+async def test_a_line_that_cannot_be_taken_costs_no_source_its_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of the daemon's own closes the connection, and the event that came is numbered."""
+    stage = Stage(tmp_path)
+    app = make_app(stage.conductor, "word", Health(dict, Sight()))
+    port = ControlPort(app, "word", tmp_path / "port", conductor=stage.conductor)
+    port.start()
+    async with asyncio.timeout(20):
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "port")
+        writer.write(UPGRADE_HEAD.format("word").encode() + in_lines({"listen": False}))
+        while b"listen" not in (await reader.readline()):
+            pass
+
+        def fail(*_: object) -> None:
+            raise RuntimeError("a fault")
+
+        monkeypatch.setattr(stage.conductor, "begin_at_once", fail)
+        writer.write(in_lines({**NEXT, "passes": True}))
+        assert stage.recorder.append("files", "file.created", {}) == 1
+        assert await reader.read() == b"", "the connection is closed"
+        writer.close()
+        await port.stop()
+
+
+async def test_a_stream_takes_lines_also_after_one_that_it_could_not_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage(tmp_path)
+    ends = Ends(stage)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    with monkeypatch.context() as faulty:
+        faulty.setattr(stage.conductor, "begin_at_once", fail)
+        with pytest.raises(RuntimeError, match="a fault"):
+            await ends.say(**NEXT, passes=True)
+    assert not ends.stream._is_receiving
+    assert (await ends.say(**NEXT, passes=True))["step"] == 0
