@@ -76,16 +76,26 @@ class Sealer:
         state, digest = self._state, self._ruleset.digest
         if state.blind:
             if not disputed:
-                state.doubt = state.doubt or describe_blindness(state)[:MAX_DOUBT]
-                if state.closed and state.success is False:
-                    state.success = None
+                self._keep_doubt()
             return Verdict("rule", None, 0.0, describe_blindness(state), digest)
-        if state.closed and state.success is None and state.began and self._ruleset.has_goal:
+        if self._is_goal_open():
             return Verdict("rule", None, 0.0, self._why_goal_is_open(), digest)
         # Most steps earn nothing: they are not to pay for sums over nothing.
         earned = total(m.worth for m in milestones) if milestones else 0.0
         count = f"{len(milestones)} milestone{'' if len(milestones) == 1 else 's'}"
         return Verdict("rule", earned, 1.0, count, digest)
+
+    def _keep_doubt(self) -> None:
+        """Remember why this step is not known: what it hid may have reached the goal."""
+        state = self._state
+        state.doubt = state.doubt or describe_blindness(state)[:MAX_DOUBT]
+        if state.closed and state.success is False:
+            state.success = None
+
+    def _is_goal_open(self) -> bool:
+        """Whether the episode is closed without anybody knowing whether it is a success."""
+        state = self._state
+        return state.closed and state.success is None and state.began and self._ruleset.has_goal
 
     def _why_goal_is_open(self) -> str:
         return f"{describe_doubt(self._state)}; the goal may have been reached"

@@ -46,11 +46,16 @@ def count(
     if args.distinct:
         found = sum(level >= 1.0 for c in children for level in (c.keys or {}).values())
     else:
-        read = children[child]
-        last, found = own.reached or (0, 0)
-        if moment.seen and moment.seq != last and moment.seq in read.at and read.now >= 1.0:
-            last, found = moment.seq, min(found + 1, MAX_TIMES)
-        own.reached = [last, found]
+        found = _count_event(children[child], own, moment)
     if args.at_most is not None and found > args.at_most:
         return 0.0
     return min(1.0, found / args.at_least)
+
+
+def _count_event(read: Standing, own: Standing, moment: Moment) -> int:
+    """Count the event at hand, if it made the condition that was read true; return how many did."""
+    last, found = own.reached or (0, 0)
+    if moment.seen and moment.seq != last and moment.seq in read.at and read.now >= 1.0:
+        last, found = moment.seq, min(found + 1, MAX_TIMES)
+    own.reached = [last, found]
+    return found

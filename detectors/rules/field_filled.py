@@ -83,21 +83,11 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     A field without a name and an id, such as a box in a list's row, is found by what stands around
     it, or by its path.
     """
-    if not _is_field(event, args):
-        return
-    if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
-        return
     wanted = args.checked if args.checked is not None else args.value
-    # What the world holds: a script's echo of what the user typed leaves it the user's.
-    known = world.fields(str(event.data.get("frame"))).get(str(event.data.get("field")))
-    held = {
-        **event.data,
-        "trusted": known is not None and known["trusted"],
-        "hidden": known is not None and known.get("hidden", False),
-    }
-    counted = CountedFields(args.trusted, args.hidden)
-    if wanted is None:
+    if wanted is None or not _is_field(event, world, args):
         return
+    held = _as_held(event, world)
+    counted = CountedFields(args.trusted, args.hidden)
     reading = Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
     is_so, why = holds(held, wanted, counted), unseen_reason(held, wanted, counted)
     if not is_so and why is None:
@@ -110,8 +100,18 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
         raise UnseenError(why, reading)
 
 
-def _is_field(event: Event, args: FieldFilledArgs) -> bool:
-    """Whether the event is about the field that the rule names."""
+def _as_held(event: Event, world: World) -> dict[str, Any]:
+    """The event's data with who filled the field and whether it is visible as the world holds it: a
+    script's echo of what the user typed leaves it the user's."""
+    fields = world.fields(str(event.data.get("frame")))
+    known = fields.get(str(event.data.get("field")), {"trusted": False})
+    return {**event.data, "trusted": known["trusted"], "hidden": known.get("hidden", False)}
+
+
+def _is_field(event: Event, world: World, args: FieldFilledArgs) -> bool:
+    """Whether the event is about the field that the rule names, on a page that it names."""
+    if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
+        return False
     path = mapping(event.data.get("element")).get("path")
     if args.path is not None and not args.path.matches(str(path or "")):
         return False

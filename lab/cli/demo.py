@@ -7,7 +7,8 @@ import os
 import shutil
 import sys
 import webbrowser
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -82,30 +83,38 @@ def run(
             file=sys.stderr,
         )
         return 2
-    scratch = None if args.keep else Scratch("milestoned-demo-")
-    work = scratch.path if scratch else args.out / "work"
-    if args.keep:
-        shutil.rmtree(work, ignore_errors=True)
     try:
-        with stoppable(), DemoProcesses(work / "logs") as parts:
-            if family is None:
-                equal = _demo(parts, work.resolve(), args, chromium)
-            else:
-                equal = _show_family(parts, work.resolve(), args, chromium, family)
+        with stoppable(), _work_folder(args) as work:
+            with DemoProcesses(work / "logs") as parts:
+                if family is None:
+                    equal = _demo(parts, work.resolve(), args, chromium)
+                else:
+                    equal = _show_family(parts, work.resolve(), args, chromium, family)
+            if not args.keep:
+                shutil.rmtree(kept, ignore_errors=True)
+                shutil.move(work / "service", kept)
     except KeyboardInterrupt:
         print("Stopped; nothing is left running.", file=sys.stderr)
         return 130
     except PartFailedError as error:
         print(f"The demo failed: {error}", file=sys.stderr)
         return 1
-    else:
-        if not args.keep:
-            shutil.rmtree(kept, ignore_errors=True)
-            shutil.move(work / "service", kept)
-    finally:
-        if scratch:
-            scratch.remove()
     return 0 if equal else 1
+
+
+@contextmanager
+def _work_folder(args: DemoSettings) -> Iterator[Path]:
+    """An empty folder for logs, data and profile: with ``--keep`` one that stays."""
+    if args.keep:
+        work = args.out / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        yield work
+        return
+    scratch = Scratch("milestoned-demo-")
+    try:
+        yield scratch.path
+    finally:
+        scratch.remove()
 
 
 def _data_folder(args: DemoSettings) -> Path:

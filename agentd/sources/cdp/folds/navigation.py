@@ -246,18 +246,12 @@ def _commit(
     yield from _leave_document(browser, session, frame, known)
     url = browser.secrets.mask_url(_address(frame))
     parent = frame.get("parentId") or (known.parent if known else None)
-    # What comes back out of the cache was loaded, painted and heard before it went there.
-    marks = {"parsed", "loaded", "idled", "painted", "heard"} if restored else set()
+    marks = _first_marks(browser, session, url, restored=restored)
     browser.frames[name] = Frame(session.tab, parent, url, loader, marks)
     data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
     # A frame that is met in a tree may come out of the browser's cache with its page.
-    is_new = heard and not restored
-    document = url if is_new else _loaded_address(browser, loader, url)
-    if document != url:
-        data["document"] = document
+    data |= _document_field(browser, loader, url, is_new=heard and not restored)
     if not browser.settled:
-        if _may_have_called(browser, session, url):
-            browser.frames[name].marks.add("called")
         data["baseline"] = True
     elif not heard:
         data["backfilled"] = True
@@ -268,6 +262,25 @@ def _commit(
     yield _moved(session, data, how)
     if "unreachableUrl" in frame:
         yield _load_failure(browser, name, loader, frame["unreachableUrl"])
+
+
+def _first_marks(
+    browser: BrowserState, session: SessionState, url: str, *, restored: bool
+) -> set[str]:
+    """What is known of a document as it is met first."""
+    # What comes back out of the cache was loaded, painted and heard before it went there.
+    marks = {"parsed", "loaded", "idled", "painted", "heard"} if restored else set()
+    if not browser.settled and _may_have_called(browser, session, url):
+        marks.add("called")
+    return marks
+
+
+def _document_field(
+    browser: BrowserState, loader: str, url: str, *, is_new: bool
+) -> dict[str, str]:
+    """The field `document`, where a document that stands at ``url`` was loaded from elsewhere."""
+    document = url if is_new else _loaded_address(browser, loader, url)
+    return {} if document == url else {"document": document}
 
 
 def _loaded_address(browser: BrowserState, loader: str, url: str) -> str:

@@ -26,7 +26,6 @@ from agentd.sources.cdp.state.protocol import (
     BindingCalled,
     FrameNavigated,
     HistogramsReply,
-    LifecycleEvent,
     OfFrame,
     OfSession,
     OfTargetInfo,
@@ -83,7 +82,7 @@ class Normaliser:
                 for method, handler in navigation.HANDLERS.items()
             },
             "Page.frameNavigated": self._handle_frame_navigated,
-            "Page.frameDetached": self._handle_frame_detached,
+            "Page.frameDetached": partial(self._handle_left, navigation.handle_detached),
             "Page.windowOpen": self._handle_window_open,
             "Runtime.bindingCalled": self._handle_binding_called,
             "Inspector.targetCrashed": self._handle_crashed,
@@ -170,7 +169,9 @@ class Normaliser:
         known = self.browser.frames.get(str(params.get("frameId")))
         loader = known.loader if known is not None else ""
         if self._replacements.is_replaced(session, method, params, loader):
-            yield from self._handle_replaced(self.browser, state, cast("LifecycleEvent", params))
+            message = cast("OfFrame", params)
+            handle_replaced = navigation.handle_replaced
+            yield from self._handle_left(handle_replaced, self.browser, state, message)
         handler = self._handlers.get(method)
         if handler is not None:
             yield from handler(self.browser, state, params)
@@ -294,17 +295,10 @@ class Normaliser:
         yield from self._handle_navigation(handler, browser, state, params)
         yield from page_events.drop_contexts(browser, state, params["frame"]["id"])
 
-    def _handle_replaced(
-        self, browser: BrowserState, state: SessionState, params: LifecycleEvent
+    def _handle_left(
+        self, handler: Handler, browser: BrowserState, state: SessionState, params: OfFrame
     ) -> Iterator[CdpObservation]:
-        handler = navigation.handle_replaced
-        yield from self._handle_navigation(handler, browser, state, params)
-        yield from page_events.drop_contexts(browser, state, params["frameId"])
-
-    def _handle_frame_detached(
-        self, browser: BrowserState, state: SessionState, params: OfFrame
-    ) -> Iterator[CdpObservation]:
-        handler = navigation.handle_detached
+        """Handle a message after which a frame's document is gone, and its contexts with it."""
         yield from self._handle_navigation(handler, browser, state, params)
         yield from page_events.drop_contexts(browser, state, params["frameId"])
 
