@@ -3,23 +3,18 @@ database; whoever asks then finds them read."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import cast
+from pathlib import Path
 
 import pytest
 
 from api.cascade import reading_ahead
-from api.cascade.evidence import Readings
-from api.cascade.reading_ahead import ReadingAhead, let_read
+from api.cascade.reading_ahead import let_read
 from api.cascade.stages import Stages, stages_of
-from api.core.errors import NotFoundError
-from api.core.notify import Notifier
 from api.core.settings import StageSettings
-from api.episodes.store import Episodes
+from api.episodes.rows import EpisodeRow
 from api.stages.base import Question
 from api.stages.model.folder import BUILTIN, load
 from api.stages.model.stage import AT_ONCE, ModelStage
-from api.tasks.store import Tasks
 from detectors.model.types import Event
 from tests.api.service import Store, running, until
 from tests.cascade.test_escalation import final, task, verdicts
@@ -88,26 +83,30 @@ async def test_a_stage_reads_in_parts_and_is_asked_only_once_all_is_read() -> No
     assert stage.digest(asked) == before
 
 
-async def test_what_waits_is_read_on_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though nothing is appended any more: a store that fails for one log fails not for all."""
+async def test_what_waits_is_read_on_after_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though nothing is appended any more: an error in reading one log costs no other."""
     monkeypatch.setattr(reading_ahead, "RETRY_S", 0.0)
-    asked: list[str] = []
+    stage, stages = serve_builtin()
+    opening = episode([went("/elsewhere")], close=False)
+    async with running(Store(tmp_path), stages=stages) as service:
+        parts = service.app.state.parts
+        await parts.reading_ahead.stop()
+        waiting = []
+        for _ in range(2):
+            id, token = await service.open(task(tiers=["model"]))
+            await service.tell(id, token, *opening)
+            waiting.append(id)
+        get, failed = parts.episodes.get, []
 
-    async def get(episode: str) -> None:
-        asked.append(episode)
-        raise RuntimeError if episode == "ep_1" else NotFoundError("it was deleted")
+        async def fail_once(id: str) -> EpisodeRow:
+            if not failed:
+                failed.append(id)
+                raise OSError("the disk does not answer")
+            return await get(id)
 
-    ahead = ReadingAhead(
-        Notifier(),
-        cast("Readings", SimpleNamespace(kept={})),
-        cast("Episodes", SimpleNamespace(get=get)),
-        cast("Tasks", None),
-        serve_builtin()[1].by_tier["model"],
-    )
-    ahead.note("ep_1")
-    ahead.note("ep_2")
-    ahead.start()
-    try:
-        await until(lambda: asked == ["ep_1", "ep_2"])
-    finally:
-        await ahead.stop()
+        monkeypatch.setattr(parts.episodes, "get", fail_once)
+        parts.reading_ahead.start()
+        await until(lambda: has_read(stage, waiting[1]) == len(opening))
+        assert failed == waiting[:1]
