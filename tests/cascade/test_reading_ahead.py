@@ -12,6 +12,7 @@ from api.cascade.reading_ahead import let_read
 from api.cascade.stages import Stages, stages_of
 from api.core.settings import StageSettings
 from api.episodes.rows import EpisodeRow
+from api.episodes.store import Episodes
 from api.stages.base import Question
 from api.stages.model.folder import BUILTIN, load
 from api.stages.model.stage import AT_ONCE, ModelStage
@@ -98,7 +99,9 @@ async def test_what_waits_is_read_on_after_an_error(
             id, token = await service.open(task(tiers=["model"]))
             await service.tell(id, token, *opening)
             waiting.append(id)
-        get, failed = parts.episodes.get, []
+        episodes: Episodes = parts.episodes
+        get = episodes.get
+        failed: list[str] = []
 
         async def fail_once(id: str) -> EpisodeRow:
             if not failed:
@@ -106,7 +109,7 @@ async def test_what_waits_is_read_on_after_an_error(
                 raise OSError("the disk does not answer")
             return await get(id)
 
-        monkeypatch.setattr(parts.episodes, "get", fail_once)
+        monkeypatch.setattr(episodes, "get", fail_once)
         parts.reading_ahead.start()
         await until(lambda: has_read(stage, waiting[1]) == len(opening))
         assert failed == waiting[:1]
