@@ -116,7 +116,7 @@ class Misses:
                     self.nearest[node.id] = miss
 
 
-def _let_go(args: Any, free: Mapping[str, _Anything]) -> Any:
+def _let_go(args: Any, free: Mapping[str, object]) -> Any:
     """Return a copy of a rule's arguments with some let go; its own checks are for a task's."""
     changed = copy(args)
     for name, anything in free.items():
@@ -133,15 +133,23 @@ def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
         return Miss(event, step, (), len(names), known_level, str(unseen))
     if level >= 1.0 or not names:
         return Miss(event, step, (), len(names), level)
-    free = {name: _Anything() for name in names}
+    free: dict[str, object] = {name: _Anything() for name in names}
     if _level_free(rule, _let_go(args, free), event, world) <= 0:
-        return Miss(event, step, (), len(names), level)
+        free |= dict.fromkeys(_choices(args))
+        if _level_free(rule, _let_go(args, free), event, world) <= 0:
+            return Miss(event, step, (), len(names), level)
     failed = []
-    for name in names:
+    for name in free:
         others = {other: anything for other, anything in free.items() if other != name}
         if _level_free(rule, _let_go(args, others), event, world) < 1.0:
             failed.append(name)
-    return Miss(event, step, tuple(failed), len(names), level)
+    return Miss(event, step, tuple(failed), len(free), level)
+
+
+def _choices(args: Any) -> list[str]:
+    """The arguments that are given and no matchers, and whose default, None, asks for nothing."""
+    given = ((f.name, getattr(args, f.name)) for f in fields(args) if f.default is None)
+    return [name for name, value in given if isinstance(value, bool | str)]
 
 
 def _level(rule: Rule, args: object, event: Event, world: World) -> float:
