@@ -97,6 +97,10 @@ async def test_what_nobody_can_know_is_masked_or_for_the_strict_a_503(service: S
         "milestoned:unobserved",
     )
     assert "browser gone" in masked["failure_reason"]
+    assert masked["instance_config"] == {"mask_sample": True}, "where NeMo-RL looks for it"
+    configured = {**body, "instance_config": {"seed": 7, "mask_sample": False}}
+    kept = (await service.post("/nemo/verify", configured)).json()["instance_config"]
+    assert kept == {"seed": 7, "mask_sample": True}
     assert (await service.post("/nemo/strict/verify", body)).status_code == 503
     for place in ("/nemo", "/nemo/strict"):
         paid = (await service.post(f"{place}/verify?fallback=-0.25", body)).json()
@@ -142,10 +146,11 @@ async def test_steps_are_rewarded_one_by_one_and_a_repeated_request_gets_the_sam
 
 
 async def test_metrics_leave_masked_rollouts_out(service: Service) -> None:
-    rows = [{"reward": 1.0}, {"reward": 0.5}, {"reward": 0.0, "mask_sample": True}]
+    nested = {"reward": 0.0, "instance_config": {"mask_sample": True}}
+    rows = [{"reward": 1.0}, {"reward": 0.5}, {"reward": 0.0, "mask_sample": True}, nested]
     found = (await service.post("/nemo/aggregate_metrics", {"verify_responses": rows})).json()
     assert found["key_metrics"] == {"mean/reward": 0.75}
-    assert found["agent_metrics"]["mean/mask_sample"] == pytest.approx(1 / 3)
+    assert found["agent_metrics"]["mean/mask_sample"] == pytest.approx(1 / 2)
 
 
 def test_a_port_of_its_own_has_the_dialect_at_its_root(tmp_path: Path) -> None:

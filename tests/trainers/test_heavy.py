@@ -56,6 +56,9 @@ async def test_nemo_gym_agents(process: Process, lost: str, how: str) -> None:
     assert (masked["reward"], masked["mask_sample"]) == (0.0, True), (
         "a trainer must read the mask: docs/trainers/nemo-gym.md"
     )
+    assert masked["instance_config"]["mask_sample"] is True, (
+        "its agent passes on where NeMo-RL looks"
+    )
     assert (masked["failure_kind"], "browser gone" in masked["failure_reason"]) == (
         "milestoned:unobserved",
         True,

@@ -2,8 +2,10 @@
 dialect.
 
 Its own client puts no path before these, so `milestoned serve --nemo-port` offers them at the root
-of a port; with observability on it puts `/ng-rollout/ID` before them. What can't be scored is
-`mask_sample`; below `/nemo/strict` it is a 503, for clients that ignore the mask (verifiers).
+of a port; with observability on it puts `/ng-rollout/ID` before them. What can't be scored has
+`mask_sample`, at the top as NeMo Gym's own servers have it, and in `instance_config`, which is
+where NeMo-RL reads it. Below `/nemo/strict` it is a 503, for clients that ignore the mask
+(verifiers).
 """
 
 from __future__ import annotations
@@ -116,7 +118,16 @@ async def verify(
         raise
     except ProblemError as problem:
         outcome = problem
-    return answer({**body, **_verdict(outcome, options.fallback, is_strict)})
+    verdict = _verdict(outcome, options.fallback, is_strict)
+    if verdict["mask_sample"]:
+        verdict["instance_config"] = _masked_config(body)
+    return answer({**body, **verdict})
+
+
+def _masked_config(row: dict[str, Any]) -> dict[str, object]:
+    """The row's `instance_config` with the mask in it: the place where NeMo-RL looks for a mask."""
+    sent = row.get("instance_config")
+    return {**(sent if isinstance(sent, dict) else {}), "mask_sample": True}
 
 
 def _verdict(
@@ -262,13 +273,19 @@ async def aggregate_metrics(sent: NemoBody) -> Response:
     paid = [
         float(row["reward"])
         for row in rows
-        if isinstance(row.get("reward"), int | float) and not row.get("mask_sample")
+        if isinstance(row.get("reward"), int | float) and not _is_masked(row)
     ]
     mean = {"mean/reward": sum(paid) / len(paid)} if paid else {}
     masked = {"mean/mask_sample": (len(rows) - len(paid)) / len(rows)} if rows else {}
     return answer(
         {"group_level_metrics": [], "agent_metrics": {**mean, **masked}, "key_metrics": mean}
     )
+
+
+def _is_masked(row: dict[str, Any]) -> bool:
+    config = row.get("instance_config")
+    nested = isinstance(config, dict) and config.get("mask_sample")
+    return bool(row.get("mask_sample") or nested)
 
 
 @dialect.get(

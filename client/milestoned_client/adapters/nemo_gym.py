@@ -72,12 +72,16 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         reason = bytes(answer.body).decode("utf-8", "replace")[:500]
         # A number, because its wire wants one: the mask says that it is none.
         reward = self._loaded_settings.fallback or 0.0
+        # NeMo-RL reads the mask here, and not at the top.
+        config = row.get("instance_config")
+        nested = {**(config if isinstance(config, dict) else {}), "mask_sample": True}
         masked = {
             **row,
             "reward": reward,
             **failed,
             "failure_reason": reason,
             "reward_components": {},
+            "instance_config": nested,
         }
         return Response(json.dumps(masked), media_type="application/json")
 
