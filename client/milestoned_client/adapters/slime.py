@@ -1,58 +1,100 @@
-"""slime: `--custom-rm-path milestoned_client.adapters.slime.custom_rm`.
+"""slime: `--custom-rm-path milestoned_client.adapters.slime.custom_rm`, and
+`--custom-reward-post-process-path milestoned_client.adapters.slime.post_process_rewards`.
 
 The sample's `metadata` (where a custom generate function puts its `episode_id`) or its `label` says
-what is scored.
+what is scored. With the second function in place a sample that is not known is masked; without it
+slime has no mask, and such a sample is left out or fails the rollout.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable, Sequence
 from typing import Protocol, TypeVar, Unpack
 
 from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.paid import payout_of
 from milestoned_client.adapters.paid_turns import close_and_read_turns
-from milestoned_client.adapters.scoring import Found, number, score
+from milestoned_client.adapters.scoring import Found, UnknownRewardError, number, score
 from milestoned_client.adapters.settings import AdapterSettings, GivenSettings, settings
+from milestoned_client.adapters.turn_rewards import advantages_by_turn
 from milestoned_client.models import Sample
 
 Payout = float | dict[str, float]
 """A reward, or with `--reward-key` an object that holds it."""
 
+POST_PROCESS = "milestoned_client.adapters.slime.post_process_rewards"
+NORMALIZED = ("grpo", "gspo", "reinforce_plus_plus_baseline")
+"""The advantage estimators for which slime takes a group's mean off its rewards."""
+SCALED = ("grpo", "gspo")
+"""Those of them for which it divides by the group's deviation too."""
+SLIME_STD_FLOOR = 1e-6
+MARK = "milestoned"
+"""Where a sample's `metadata` says which turn it is, and why its reward is not known."""
+
 
 class SlimeSample(Protocol):
-    """What is read of slime's own `Sample`."""
+    """What is read of slime's own `Sample`, and written to one that is not known."""
 
     metadata: object
     label: object
     response: str
+    remove_sample: bool
+
+
+class TurnSample(Protocol):
+    """What `pay_turns` reads and writes of slime's own `Sample`."""
+
+    metadata: object
+    reward: Payout | None
+    remove_sample: bool
 
 
 class PaidSample(Protocol):
-    """What `pay_turns` writes of slime's own `Sample`."""
+    """What `post_process_rewards` reads of slime's own `Sample`."""
 
+    metadata: object
     reward: Payout | None
+    group_index: int | None
 
 
-TurnSample = TypeVar("TurnSample", bound=PaidSample)
+AnyTurnSample = TypeVar("AnyTurnSample", bound=TurnSample)
 
 
 async def pay_turns(
-    args: object, samples: list[TurnSample], episode: str, **given: Unpack[GivenSettings]
-) -> list[TurnSample]:
+    args: object, samples: list[AnyTurnSample], episode: str, **given: Unpack[GivenSettings]
+) -> list[AnyTurnSample]:
     """Close an episode whose turns are ``samples``, one each, in order; give each the reward of its
-    turn, and return those that are known. For the end of a custom generate function.
+    turn, and return them. For the end of a custom generate function.
 
-    slime keeps rewards that are there already. A turn that is not known is left out: slime would
-    use any number in its place. Raises `UnknownRewardError` where the rollout is not known and
-    there is no fall-back, `TurnMismatchError` where the samples are not the steps of the episode.
+    slime keeps rewards that are there already. With `post_process_rewards` as slime's
+    post-processing a turn that is not known is returned too, masked, as are all turns of a rollout
+    that is not known. Without it such a turn is left out (slime would use any number in its place),
+    and `UnknownRewardError` is raised where the rollout is not known and there is no fall-back.
+    Raises `TurnMismatchError` where the samples are not the steps of the episode.
     """
-    paid = await close_and_read_turns(episode, len(samples), settings(**given))
-    key = getattr(args, "reward_key", None)
+    is_masking = _is_masking(args)
+    try:
+        paid = await close_and_read_turns(episode, len(samples), settings(**given))
+    except UnknownRewardError as error:
+        if not is_masking:
+            raise
+        for turn, sample in enumerate(samples):
+            _mark(sample, episode=episode, turn=turn)
+            sample.reward = _mask(args, sample, str(error))
+        return samples
+    logs, key = paid.whole.logs(), _reward_key(args)
     kept = []
-    for sample, reward in zip(samples, paid.rewards, strict=True):
-        if reward is not None:
-            sample.reward = {**paid.whole.logs(), key: reward} if key else reward
-            kept.append(sample)
+    for turn, (sample, reward) in enumerate(zip(samples, paid.rewards, strict=True)):
+        if reward is None and not is_masking:
+            continue
+        if is_masking:
+            _mark(sample, episode=episode, turn=turn)
+        if reward is None:
+            sample.reward = _mask(args, sample, f"turn {turn} is not known")
+        else:
+            sample.reward = {**logs, key: reward} if key else reward
+        kept.append(sample)
     return kept
 
 
@@ -62,20 +104,126 @@ async def custom_rm(
     """One sample's reward, or a list of them for a list (slime's group mode). With `--reward-key`
     an object each.
 
-    Raises `UnknownRewardError` where nobody knows and there is no fall-back; slime then fails the
-    rollout.
+    A sample of which nobody knows the reward, where there is no fall-back: with
+    `post_process_rewards` as slime's post-processing it is masked, else `UnknownRewardError` is
+    raised, and slime fails the rollout.
     """
     asked = settings()
     samples = sample if isinstance(sample, list) else [sample]
     found = await score([_sample(one) for one in samples], asked)
-    paid = [_paid(args, one, asked) for one in found]
+    paid = [_paid(args, one, each, asked) for one, each in zip(samples, found, strict=True)]
     return paid if isinstance(sample, list) else paid[0]
+
+
+def post_process_rewards(
+    args: object, samples: Sequence[PaidSample]
+) -> tuple[list[float], list[float]]:
+    """slime's rewards before and after the group's mean is taken off, one of each for each sample.
+
+    Samples of one `group_index` are a group, and those of one episode a rollout of it, in the order
+    of its turns. The advantage is that of `advantages_by_turn`; for rollouts of one sample that is
+    slime's own. A sample that is not known moves no mean and no deviation, and has the advantage
+    0.0, which its mask (`remove_sample`) keeps out of the loss; in the first list, which slime only
+    logs, it has the mean of the known ones.
+
+    slime's own normalisation takes all samples of a batch for one group as soon as rollouts have
+    more than one sample. Raises `ValueError` for a sample without a `group_index`, and
+    `UnknownRewardError` where no sample is known.
+    """
+    rewards = [_value(args, sample) for sample in samples]
+    known = [reward for reward in rewards if reward is not None]
+    if samples and not known:
+        raise UnknownRewardError(
+            f"rewards: none of {len(samples)} samples is known: {_reason_of(samples[0])}"
+        )
+    mean = math.fsum(known) / len(known) if known else 0.0
+    raw = [mean if reward is None else reward for reward in rewards]
+    estimator = getattr(args, "advantage_estimator", None)
+    if estimator not in NORMALIZED or not getattr(args, "rewards_normalization", True):
+        return raw, [0.0 if reward is None else reward for reward in rewards]
+    is_scaled = estimator in SCALED and getattr(args, "grpo_std_normalization", True)
+    normalized = [0.0] * len(samples)
+    for rollouts in _groups_of(samples).values():
+        group = [[rewards[at] for at in turns] for turns in rollouts.values()]
+        advantages = advantages_by_turn(group, scale=is_scaled, std_floor=SLIME_STD_FLOOR)
+        for turns, values in zip(rollouts.values(), advantages, strict=True):
+            for at, value in zip(turns, values, strict=True):
+                # 0.0 stands for a masked sample, whose tokens are in no loss.
+                normalized[at] = 0.0 if value is None else value
+    return raw, normalized
+
+
+def _groups_of(samples: Sequence[PaidSample]) -> dict[int, dict[Hashable, list[int]]]:
+    """Return the indices of the samples, by group and then by rollout, in their order."""
+    groups: dict[int, dict[Hashable, list[int]]] = {}
+    for at, sample in enumerate(samples):
+        if sample.group_index is None:
+            raise ValueError(f"samples[{at}].group_index: expected the prompt's number, got None")
+        rollout = _marks_of(sample).get("episode", at)
+        groups.setdefault(sample.group_index, {}).setdefault(rollout, []).append(at)
+    return groups
+
+
+def _is_masking(args: object) -> bool:
+    return getattr(args, "custom_reward_post_process_path", None) == POST_PROCESS
+
+
+def _reward_key(args: object) -> str | None:
+    return getattr(args, "reward_key", None)
+
+
+def _marks_of(sample: PaidSample | TurnSample | SlimeSample) -> dict[str, Hashable]:
+    metadata = sample.metadata
+    marks = metadata.get(MARK) if isinstance(metadata, dict) else None
+    return marks if isinstance(marks, dict) else {}
+
+
+def _mark(sample: TurnSample | SlimeSample, **marks: Hashable) -> None:
+    metadata = sample.metadata if isinstance(sample.metadata, dict) else {}
+    sample.metadata = {**metadata, MARK: {**_marks_of(sample), **marks}}
+
+
+def _mask(args: object, sample: TurnSample | SlimeSample, reason: str) -> Payout:
+    """Mask a sample, and return what stands in its reward's place: 0.0, which is no reward."""
+    _mark(sample, unknown=reason)
+    sample.remove_sample = True
+    key = _reward_key(args)
+    return {key: 0.0} if key else 0.0
+
+
+def _unmask(sample: SlimeSample) -> None:
+    """Take back a mask of ours: the same sample, asked about again, is known now."""
+    marks = {name: mark for name, mark in _marks_of(sample).items() if name != "unknown"}
+    metadata = sample.metadata if isinstance(sample.metadata, dict) else {}
+    sample.metadata = {**metadata, MARK: marks}
+    sample.remove_sample = False
+
+
+def _value(args: object, sample: PaidSample) -> float | None:
+    """A sample's reward, None where it is not known."""
+    if "unknown" in _marks_of(sample) or sample.reward is None:
+        return None
+    return (
+        sample.reward[_reward_key(args) or ""] if isinstance(sample.reward, dict) else sample.reward
+    )
+
+
+def _reason_of(sample: PaidSample) -> Hashable:
+    return _marks_of(sample).get("unknown", "it has no reward")
 
 
 def _sample(sample: SlimeSample) -> Sample:
     return Sample(label=label_of(sample.metadata, sample.label), answer=last_text(sample.response))
 
 
-def _paid(args: object, found: Found, asked: AdapterSettings) -> Payout:
-    value, key = number(found, asked), getattr(args, "reward_key", None)
+def _paid(args: object, sample: SlimeSample, found: Found, asked: AdapterSettings) -> Payout:
+    try:
+        value = number(found, asked)
+    except UnknownRewardError as error:
+        if not _is_masking(args):
+            raise
+        return _mask(args, sample, str(error))
+    if "unknown" in _marks_of(sample):
+        _unmask(sample)
+    key = _reward_key(args)
     return {**payout_of(found).logs(), key: value} if key else value

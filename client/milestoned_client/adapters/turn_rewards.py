@@ -185,19 +185,22 @@ def place_rewards(
 
 
 def advantages_by_turn(
-    group: Sequence[Sequence[float | None] | None], *, scale: bool = True
+    group: Sequence[Sequence[float | None] | None],
+    *,
+    scale: bool = True,
+    std_floor: float = STD_FLOOR,
 ) -> list[list[float | None]]:
     """Return each turn's advantage in a group of rollouts of one prompt.
 
     GRPO with process supervision (DeepSeekMath, section 4.1.3): each reward r of a turn becomes
     r̃ = (r − mean(R)) / std(R), R all known rewards of turns in the group, and a turn's advantage is
-    the sum of r̃ over itself and the known turns after it. std is that of a sample; ``scale`` false
-    leaves the division out. A rollout that is None, and a turn that is None, moves neither mean nor
-    deviation; a turn that is None has no advantage.
+    the sum of r̃ over itself and the known turns after it. std is that of a sample, and
+    ``std_floor`` is added to it; ``scale`` false leaves the division out. A rollout that is None,
+    and a turn that is None, moves neither mean nor deviation; a turn that is None has no advantage.
     """
     known = [reward for rollout in group for reward in rollout or () if reward is not None]
     mean = math.fsum(known) / len(known) if known else 0.0
-    deviation = _deviation(known, mean) + STD_FLOOR if scale else 1.0
+    deviation = _deviation(known, mean) + std_floor if scale else 1.0
     advantages: list[list[float | None]] = []
     for rollout in group:
         to_go = 0.0
