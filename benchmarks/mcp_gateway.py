@@ -1,19 +1,22 @@
-"""What `agentd mcp` adds to a tool call: the same server bare and behind the gateway, in turns, with
-a daemon that keeps each step on its disk."""
+"""What `agentd mcp` adds to a tool call: the same server bare, behind an empty relay, and behind the
+gateway, in turns, with a daemon that keeps each step on its disk."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import select
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import uvicorn
@@ -26,17 +29,33 @@ from benchmarks.measure import line, quantile
 from tests.agentd.support.peer import Peer
 from tests.agentd.support.process import ROOT, DaemonProcess
 
-ROUNDS, WARM = 400, 30
+ROUNDS, WARM = 300, 30
 THINK_S = 0.02
 """What an agent takes at the least between an answer and its next call, in seconds."""
+SOON_S = 0.01
+"""The same where the gateway's next call, the third from its last, is to come within the quiet."""
 Call = Callable[[int], None]
 _WAYS = ("stdio", "streamable HTTP")
-_PACES = {
-    0: {THINK_S: f"calls {THINK_S * 1_000:g} ms apart", 0: "calls at once"},
-    50: {THINK_S: f"{THINK_S * 1_000:g} ms apart, within the quiet"},
-}
-"""By the milliseconds of quiet that a step's seal waits for: how calls follow each other. Those within
-the quiet of the step before wait for their own."""
+_BEHIND = ("bare", "relay", "gateway")
+_HERE = (sys.executable, "-m", "benchmarks.mcp_gateway")
+WANTED = "wanted: at most 2 ms"
+
+
+class Setting(NamedTuple):
+    """A daemon, and how calls follow each other. ``watches``: whether it watches a folder, which it
+    asks for what happened before a step that follows soon; ``wanted``: of the median."""
+
+    quiet_ms: int
+    paces: Mapping[float, str]
+    watches: bool = False
+    wanted: str = WANTED
+
+
+_SETTINGS = (
+    Setting(0, {THINK_S: f"calls {THINK_S * 1_000:g} ms apart", 0: "calls at once"}),
+    Setting(50, {SOON_S: "within the quiet"}),
+    Setting(50, {SOON_S: "within the quiet, a folder watched"}, True, ""),
+)
 
 
 def answer_of(message: dict[str, Any]) -> bytes:
@@ -60,6 +79,36 @@ def serve_http(port: int) -> None:
     """The server over HTTP."""
     app = Starlette(routes=[Route("/mcp", _respond, methods=["POST"])])
     uvicorn.run(app, port=port, log_level="error")
+
+
+def relay_lines(command: Sequence[str]) -> None:
+    """Pass what comes over standard input and output, and do nothing else."""
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    _relay({0: server.stdin.fileno(), server.stdout.fileno(): 1})
+    server.terminate()
+
+
+def relay_port(port: int, to: int) -> None:
+    """Pass what comes over one connection after the other, and do nothing else."""
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        while True:
+            client = listener.accept()[0]
+            server = socket.create_connection(("127.0.0.1", to))
+            with client, server:
+                for end in (client, server):
+                    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                _relay({client.fileno(): server.fileno(), server.fileno(): client.fileno()})
+
+
+def _relay(ways: Mapping[int, int]) -> None:
+    while True:
+        for end in select.select(list(ways), [], [])[0]:
+            data = os.read(end, 65536)
+            if not data:
+                return
+            os.write(ways[end], data)
 
 
 def _request(number: int) -> bytes:
@@ -103,12 +152,13 @@ def _http_call(stack: ExitStack, url: str) -> Call:
     return call
 
 
-def _start_http(stack: ExitStack, state: Path) -> tuple[str, str]:
-    """Start the server and the gateway before it, and return both addresses."""
-    server, gateway = _free_port(), _free_port()
+def _start_http(stack: ExitStack, state: Path) -> list[str]:
+    """Start the server, the relay and the gateway before it, and return their addresses."""
+    server, relay, gateway = _free_port(), _free_port(), _free_port()
     url = f"http://127.0.0.1:{server}/mcp"
     commands = (
-        (sys.executable, "-m", "benchmarks.mcp_gateway", str(server)),
+        (*_HERE, str(server)),
+        (*_HERE, "relay", str(relay), str(server)),
         (sys.executable, "-m", "agentd", "mcp", "--state", str(state), "--listen",
          f"127.0.0.1:{gateway}", url),
     )  # fmt: skip
@@ -117,15 +167,13 @@ def _start_http(stack: ExitStack, state: Path) -> tuple[str, str]:
             subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
         )
         stack.callback(process.terminate)
-    addresses = (url, f"http://127.0.0.1:{gateway}/mcp")
+    addresses = [f"http://127.0.0.1:{port}/mcp" for port in (server, relay, gateway)]
     for address in addresses:
         _wait_listening(address)
     return addresses
 
 
 def _free_port() -> int:
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -154,62 +202,66 @@ def _interleave(pause_s: float, calls: dict[str, Call], first: int) -> dict[str,
     return taken
 
 
-def _measure(state: Path, quiet_ms: int) -> None:
+def _measure(state: Path, setting: Setting) -> None:
     with ExitStack() as stack:
-        bare = (sys.executable, "-m", "benchmarks.mcp_gateway")
-        through = (sys.executable, "-m", "agentd", "mcp", "--state", str(state), "--", *bare)
-        bare_url, gateway_url = _start_http(stack, state)
+        through = (sys.executable, "-m", "agentd", "mcp", "--state", str(state), "--", *_HERE)
         calls = (
-            (_line_call(stack, *bare), _line_call(stack, *through)),
-            (_http_call(stack, bare_url), _http_call(stack, gateway_url)),
+            [_line_call(stack, *one) for one in (_HERE, (*_HERE, "relay", *_HERE), through)],
+            [_http_call(stack, url) for url in _start_http(stack, state)],
         )
         first = 1
-        for name, (alone, behind) in zip(_WAYS, calls, strict=True):
-            for pause_s, pace in _PACES[quiet_ms].items():
-                taken = _interleave(pause_s, {"bare": alone, "gateway": behind}, first)
+        for name, ways in zip(_WAYS, calls, strict=True):
+            for pause_s, pace in setting.paces.items():
+                taken = _interleave(pause_s, dict(zip(_BEHIND, ways, strict=True)), first)
                 first += WARM + ROUNDS
-                _print(f"{name}, {pace}", taken["bare"], taken["gateway"])
+                _print(f"{name}, {pace}", taken, setting.wanted)
 
 
-def _print(name: str, bare: list[float], gateway: list[float]) -> None:
+def _print(name: str, taken: Mapping[str, list[float]], wanted: str) -> None:
+    bare, relay, gateway = (taken[way] for way in _BEHIND)
     for share in (0.1, 0.5, 0.9):
         under, over = quantile(bare, share), quantile(gateway, share)
-        wanted = "wanted: at most 2 ms" if share == 0.5 else ""
         figure = f"+{over - under:.2f} ms ({under:.2f} → {over:.2f})"
-        line(f"{name}, p{share * 100:.0f}", figure, wanted)
-    mean = statistics.fmean(gateway) - statistics.fmean(bare)
-    line(f"{name}, mean", f"+{mean:.2f} ms")
+        line(f"{name}, p{share * 100:.0f}", figure, wanted if share == 0.5 else "")
+    line(f"{name}, mean", f"+{statistics.fmean(gateway) - statistics.fmean(bare):.2f} ms")
+    floor = quantile(relay, 0.5) - quantile(bare, 0.5)
+    line(f"{name}, an empty relay in its place, p50", f"+{floor:.2f} ms")
     sys.stdout.flush()
 
 
 async def _run() -> None:
-    for quiet_ms in (0, 50):
+    for number, setting in enumerate(_SETTINGS):
         with tempfile.TemporaryDirectory() as folder:
+            watched = ("--files", f"x={folder}/watched") if setting.watches else ()
+            os.mkdir(f"{folder}/watched")
             async with (
-                Peer(quiet_ms=quiet_ms) as peer,
-                DaemonProcess(peer.url, Path(folder)) as daemon,
+                Peer(quiet_ms=setting.quiet_ms) as peer,
+                DaemonProcess(peer.url, Path(folder), *watched) as daemon,
             ):
+                await daemon.all_ready()
                 # Whoever calls is a process of its own: the service's work is none of a call.
-                command = (sys.executable, "-m", "benchmarks.mcp_gateway", "measure")
-                measuring = await asyncio.create_subprocess_exec(
-                    *command, str(daemon.state), str(quiet_ms), cwd=ROOT
-                )
+                command = (*_HERE, "measure", str(daemon.state), str(number))
+                measuring = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
                 assert await measuring.wait() == 0
                 steps = (await daemon.health())["step"] + 1
-                calls = len(_PACES[quiet_ms]) * len(_WAYS) * (WARM + ROUNDS)
+                calls = len(setting.paces) * len(_WAYS) * (WARM + ROUNDS)
                 line("calls that were steps", f"{steps} of {calls}")
 
 
 def main() -> None:
     """Print the figures."""
-    print("agentd mcp: a tool call bare and behind the gateway", flush=True)
+    print("agentd mcp: what it adds to a tool call", flush=True)
     asyncio.run(_run())
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["measure", state, quiet_ms]:
-            _measure(Path(state), int(quiet_ms))
+        case ["measure", state, number]:
+            _measure(Path(state), _SETTINGS[int(number)])
+        case ["relay", port, to] if port.isdigit():
+            relay_port(int(port), int(to))
+        case ["relay", *command]:
+            relay_lines(command)
         case [port]:
             serve_http(int(port))
         case _:

@@ -69,7 +69,7 @@ class Recorder:
         None: it had to be dropped, which is counted and journalled in its turn.
         """
         if source != "steps":
-            self._look_first()
+            self.look()
         if self.closed:
             return None
         seq = self.journal.append(source, kind, data, self.clock.now())
@@ -83,7 +83,8 @@ class Recorder:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
         return seq
 
-    def _look_first(self) -> None:
+    def look(self) -> None:
+        """Have what was written before now numbered first, unless that is under way."""
         if self._look is not None and not self._is_looking:
             with self.looking_later():
                 self._look()

@@ -13,7 +13,7 @@ from functools import partial
 import structlog
 
 from agentd.masking.masker import Masker
-from agentd.mcp.control import BegunStep, ReportError, SentBegin, StepPort
+from agentd.mcp.control import BegunStep, ReportError, SentBegin, StepPort, read_answer
 from agentd.mcp.event_values import event_text, event_value
 from agentd.mcp.messages import ToolRequest, ToolReturn
 
@@ -86,6 +86,8 @@ class CallBrackets:
         the reason."""
         self._is_reporting = self._is_ending = False
         """Whether a report is under way, and whether it is a step's end that was sent already."""
+        self._unanswered: set[asyncio.Future[bytes]] = set()
+        """The answers to come to reports that were sent without waiting for any before."""
         self._reports: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self._worker: asyncio.Task[None] | None = None
 
@@ -98,9 +100,10 @@ class CallBrackets:
         beginning = _Beginning(new)
         if len(new) == 1 and self._is_idle() and self._step is None and not self._missed:
             beginning.sent = self._port.send_begin(*_begin_body(new[0]))
-        self._report(partial(self._begin, beginning))
         if beginning.sent is not None and beginning.sent.is_first:
+            self._enter(new[0], beginning.sent)
             return
+        self._report(partial(self._begin, beginning))
         if not await self._wait_begun(beginning):
             beginning.is_late = True
             log.warning(
@@ -108,6 +111,35 @@ class CallBrackets:
                 tool=new[0].tool,
                 waited_s=self._begin_wait_s,
             )
+
+    def _enter(self, running: RunningCall, sent: SentBegin) -> None:
+        """Have a call in a step that began without an answer; it never did if that is a refusal."""
+        self._step = sent.step
+        self._in_step.add(running)
+        running.has_step = True
+
+        def on_answer(answer: asyncio.Future[bytes]) -> None:
+            try:
+                sent.step.number = int(read_answer(answer.result())["step"])
+            except (ReportError, OSError, ValueError, KeyError) as error:
+                self._lose_begin(running, sent.step, str(error) or repr(error))
+
+        self._await_answer(sent.answer, on_answer)
+
+    def _lose_begin(self, running: RunningCall, step: BegunStep, why: str) -> None:
+        self._missed |= dict.fromkeys((CALLED, RETURNED), f"a tool call is no step: {why}")
+        log.warning("A tool call is no step.", tool=running.tool, why=why)
+        running.has_step = False
+        if self._step is step:
+            self._in_step.discard(running)
+            self._step = None
+
+    def _await_answer(
+        self, answer: asyncio.Future[bytes], on_answer: Callable[[asyncio.Future[bytes]], None]
+    ) -> None:
+        self._unanswered.add(answer)
+        answer.add_done_callback(self._unanswered.discard)
+        answer.add_done_callback(on_answer)
 
     async def _wait_begun(self, beginning: _Beginning) -> bool:
         """Return whether a step has begun, or cannot, within the bound."""
@@ -171,15 +203,16 @@ class CallBrackets:
     async def settle(self) -> None:
         """Wait until everything so far is reported, or could not be."""
         await self._reports.join()
+        if self._unanswered:
+            await asyncio.wait(self._unanswered)
 
     async def drain(self) -> None:
         """Wait until everything is reported, at most `DRAIN_S`, and stop."""
-        if self._worker is None:
-            return
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
                 await self.settle()
-        self._worker.cancel()
+        if self._worker is not None:
+            self._worker.cancel()
 
     def _register(self, scope: Hashable, call: ToolRequest) -> RunningCall | None:
         """Return a call that needs a step; None for one that goes on in its own, or has none."""
@@ -226,7 +259,28 @@ class CallBrackets:
             body["result"] = event_value(result, self._masker)
         if error is not None:
             body["error"] = event_text(error, self._masker)
-        self._report(partial(self._finish, running, body))
+        if not self._return_at_once(running, body):
+            self._report(partial(self._finish, running, body))
+
+    def _return_at_once(self, running: RunningCall, body: dict[str, object]) -> bool:
+        """Report a call's return and the end of its step, where nothing waits to be reported
+        before."""
+        is_turn = self._reports.empty() and not self._is_reporting
+        if not is_turn or self._step is None or self._in_step != {running}:
+            return False
+        answer = self._port.send_return(self._step, body, is_last=True)
+        if answer is None:
+            return False
+        self._leave(running)
+        self._await_answer(answer, self._note_returned)
+        return True
+
+    def _note_returned(self, answer: asyncio.Future[bytes]) -> None:
+        try:
+            read_answer(answer.result())
+        except (ReportError, OSError, ValueError) as error:
+            self._missed[RETURNED] = f"what a tool call came back with: {error}"
+            log.warning("The daemon was not told of a tool call.", why=str(error))
 
     def _report(self, report: Callable[[], Awaitable[None]]) -> None:
         if self._worker is None:
@@ -249,6 +303,7 @@ class CallBrackets:
         if beginning.is_late and beginning.sent is None:
             await self._miss((CALLED, RETURNED), "a tool call passed before its step could begin")
             return
+        await self._wait_number()
         if self._step is not None and not self._port.is_current(self._step):
             # Another episode has begun: what still runs is none of its calls.
             for running in self._in_step:
@@ -273,6 +328,12 @@ class CallBrackets:
             log.warning("A tool call is no step.", tool=", ".join(tools), why=str(error))
         finally:
             beginning.begun.set()
+
+    async def _wait_number(self) -> None:
+        """Wait for the answer to the step that began last: a call is no part of one that did not
+        begin."""
+        if self._step is not None and self._step.number is None and self._unanswered:
+            await asyncio.wait(self._unanswered)
 
     async def _miss(self, kinds: Sequence[str] = (), reason: str = "") -> None:
         """Tell the daemon what was not reported so far, and ``kinds``; with the next report where

@@ -12,6 +12,7 @@ import json
 import os
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -23,6 +24,13 @@ MAX_ANSWER = 64 << 10
 """Bytes of an answer that are read."""
 MAX_PASSING = 64 << 10
 """Bytes of a line that certainly has room in a connection on which nothing is under way."""
+MAX_AHEAD = 64
+"""Lines without an answer; while there are more, a call waits."""
+SILENCE_S = 0.005
+"""How long nothing is to be sent before the daemon is woken for what nobody waits for, in
+seconds."""
+AGE_S = 0.05
+"""How long it may be left asleep, in seconds."""
 _CLEAR = b'{"clear":'
 _UPGRADE = (
     "GET /v1/steps HTTP/1.1\r\nhost: agentd\r\nauthorization: Bearer {}\r\n"
@@ -34,19 +42,23 @@ class ReportError(Exception):
     """The daemon did not take what was reported."""
 
 
-class BegunStep(NamedTuple):
-    """A step that has begun, by its episode and its number there."""
+@dataclass(slots=True)
+class BegunStep:
+    """A step that has begun, by its episode and its number there; None: not known yet, of the step
+    that was asked for last."""
 
     episode: str
-    number: int
+    number: int | None
 
 
 class SentBegin(NamedTuple):
     """A step was asked for; ``answer`` to come is for `StepPort.begin`. ``is_first``: the log has
-    its beginning before everything that happens from now on."""
+    its beginning before everything that happens from now on, and ``step`` has begun, unless the
+    answer is a refusal."""
 
     answer: asyncio.Future[bytes]
     is_first: bool
+    step: BegunStep
 
 
 class StepPort(Protocol):
@@ -54,6 +66,13 @@ class StepPort(Protocol):
 
     def send_begin(self, action: object, call: Mapping[str, object]) -> SentBegin | None:
         """Ask at once for the next step to begin; None where that needs a connection first."""
+        ...
+
+    def send_return(
+        self, step: BegunStep, returned: Mapping[str, object], *, is_last: bool
+    ) -> asyncio.Future[bytes] | None:
+        """Do as `report_return` at once, and return the answer to come; None where that needs a
+        connection first."""
         ...
 
     async def begin(
@@ -105,6 +124,11 @@ class _Lines(asyncio.Protocol):
         self.is_clear = False
         """Whether the step before is over in every respect, so that a call may pass as soon as its
         step is asked for."""
+        self.is_ahead = False
+        """Whether each step is over with its end, which need not be answered yet."""
+        self._unheard_since: float | None = None
+        """Since when the daemon was not woken for what was sent."""
+        self._ringing: asyncio.TimerHandle | None = None
         self._bell: _Lines | None = None
         """Where the daemon is woken to read this connection; None where it listens itself."""
 
@@ -146,6 +170,7 @@ class _Lines(asyncio.Protocol):
             if line.startswith(_CLEAR):
                 # While a step's answer is to come, "clear" is said of the step before that one.
                 self.is_clear = line == _CLEAR + b"true}" and self._begun is None
+                self.is_ahead = line == _CLEAR + b'"ahead"}'
             elif self._answers:
                 self._take_answer(self._answers.popleft(), line)
         if len(self._kept) > MAX_ANSWER:
@@ -172,13 +197,18 @@ class _Lines(asyncio.Protocol):
             raise ConnectionError("the daemon closed the connection")
         self._transport.write(data)
 
-    def ask(self, line: bytes, *, is_begin: bool = False) -> asyncio.Future[bytes]:
-        """Send a line and return its answer to come; ``is_begin``: it asks for a step. Raises
-        `ConnectionError`."""
+    def ask(
+        self, line: bytes, *, is_begin: bool = False, is_patient: bool = False
+    ) -> asyncio.Future[bytes]:
+        """Send a line and return its answer to come; ``is_begin``: it asks for a step.
+        ``is_patient``: the daemon need not be woken at once. Raises `ConnectionError`."""
         answer = self._send(line)
         if is_begin:
             self._begun, self.is_clear = answer, False
-        self._ring()
+        if is_patient:
+            self._ring_later()
+        else:
+            self._ring()
         return answer
 
     def _send(self, line: bytes) -> asyncio.Future[bytes]:
@@ -188,27 +218,70 @@ class _Lines(asyncio.Protocol):
         return answer
 
     def _ring(self) -> None:
+        self._stop_ringing()
+        self._unheard_since = None
         if self._bell is not None and self._bell.is_open:
             self._bell.write(b"\n")
 
-    def ask_begin(self, begin: Mapping[str, object]) -> SentBegin:
-        """Ask for a step. Raises `ConnectionError`."""
+    def _ring_later(self) -> None:
+        """Ring once calls pause: the daemon may want the core on which they pass."""
+        self._stop_ringing()
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if self._unheard_since is None:
+            self._unheard_since = now
+        due = min(now + SILENCE_S, self._unheard_since + AGE_S)
+        self._ringing = loop.call_at(due, self._ring)
+
+    def _stop_ringing(self) -> None:
+        if self._ringing is not None:
+            self._ringing.cancel()
+            self._ringing = None
+
+    def ask_begin(self, begin: Mapping[str, object]) -> tuple[asyncio.Future[bytes], bool]:
+        """Ask for a step; returns the answer to come, and whether the step comes before everything
+        that happens from now on. Raises `ConnectionError`."""
         line = orjson.dumps({"begin": begin})
-        passes = self.is_clear and self._bell is not None and len(line) <= MAX_PASSING
-        if not passes:
-            return SentBegin(self.ask(line, is_begin=True), is_first=False)
-        self._begun = answer = self._send(line[:-1] + b',"passes":true}')
-        self.is_clear = False
-        # The call passes first: the daemon may want the core on which it would.
-        asyncio.get_running_loop().call_soon(self._ring)
-        assert self._transport is not None
-        return SentBegin(answer, is_first=not self._transport.get_write_buffer_size())
+        if not self._may_pass(line):
+            return self.ask(line, is_begin=True), False
+        answer = self.ask(line[:-1] + b',"passes":true}', is_begin=True, is_patient=True)
+        is_first = not self._is_backed_up()
+        if not is_first:
+            self._ring()
+        return answer, is_first
+
+    def _may_pass(self, line: bytes) -> bool:
+        is_clear = self.is_clear or (self.is_ahead and len(self._answers) < MAX_AHEAD)
+        return is_clear and self._bell is not None and len(line) <= MAX_PASSING
+
+    def _is_backed_up(self) -> bool:
+        """Return whether something that was sent has no room in the connection yet."""
+        return self._transport is None or self._transport.get_write_buffer_size() > 0
 
     def close(self) -> None:
+        self._stop_ringing()
         if self._transport is not None:
             self._transport.close()
         if self._bell is not None:
             self._bell.close()
+
+
+def read_answer(raw: bytes) -> dict[str, Any]:
+    """Return what the daemon answered to a line. Raises `ReportError` for a refusal, `ValueError`
+    for what is no answer."""
+    answer: dict[str, Any] = orjson.loads(raw)
+    if "status" in answer:
+        raise ReportError(f"the daemon refused it: {str(answer.get('detail'))[:300]}")
+    return answer
+
+
+def _return_line(
+    step: BegunStep, returned: Mapping[str, object], *, is_last: bool
+) -> dict[str, object]:
+    line: dict[str, object] = {"return": returned}
+    if is_last:
+        line["end"] = step.number
+    return line
 
 
 class DaemonPort:
@@ -224,6 +297,8 @@ class DaemonPort:
         self._read_from: tuple[Path, int] | None = None
         """Of which folder, as it was when, address and token are."""
         self._lines: _Lines | None = None
+        self._began_on: _Lines | None = None
+        """Where the last step was asked for."""
 
     def find_obstacle(self) -> str | None:
         """Return why no step can begin now, as far as the state folder says."""
@@ -236,9 +311,35 @@ class DaemonPort:
     def send_begin(self, action: object, call: Mapping[str, object]) -> SentBegin | None:
         try:
             lines = self._connected()
-            return None if lines is None else lines.ask_begin({"action": action, "call": call})
+            if lines is None:
+                return None
+            answer, is_first = lines.ask_begin({"action": action, "call": call})
+            self._began_on = lines
+            self._watch(lines, answer)
+            return SentBegin(answer, is_first, BegunStep(str(self._where["episode"]), None))
         except (OSError, ValueError, KeyError):
             return None
+
+    def send_return(
+        self, step: BegunStep, returned: Mapping[str, object], *, is_last: bool
+    ) -> asyncio.Future[bytes] | None:
+        try:
+            lines = self._connected()
+            if lines is None or self._where["episode"] != step.episode:
+                return None
+            if step.number is None and lines is not self._began_on:
+                return None
+            line = orjson.dumps(_return_line(step, returned, is_last=is_last))
+            answer = lines.ask(line, is_patient=lines.is_ahead)
+        except (OSError, ValueError, KeyError):
+            return None
+        self._watch(lines, answer)
+        return answer
+
+    def _watch(self, lines: _Lines, answer: asyncio.Future[bytes]) -> None:
+        """Close the connection if an answer does not come in time."""
+        timer = asyncio.get_running_loop().call_later(REQUEST_S, lines.close)
+        answer.add_done_callback(lambda _: timer.cancel())
 
     async def begin(
         self,
@@ -267,10 +368,7 @@ class DaemonPort:
     async def report_return(
         self, step: BegunStep, returned: Mapping[str, object], *, is_last: bool
     ) -> None:
-        line: dict[str, object] = {"return": returned}
-        if is_last:
-            line["end"] = step.number
-        await self._ask(line, step)
+        await self._ask(_return_line(step, returned, is_last=is_last), step)
 
     async def end(self, step: BegunStep) -> None:
         await self._ask({"end": step.number}, step)
@@ -297,8 +395,10 @@ class DaemonPort:
                     lines = await self._connect()
                     if step is not None and self._where["episode"] != step.episode:
                         raise ReportError(f"the episode {step.episode} is over")
+                    if step is not None and step.number is None and lines is not self._began_on:
+                        raise ReportError("whether its step began is not known")
                     sent = lines.ask(orjson.dumps(line), is_begin="begin" in line)
-                answer = orjson.loads(await asyncio.shield(sent))
+                answer = read_answer(await asyncio.shield(sent))
         except TimeoutError:
             await self.close()
             raise ReportError(f"the daemon did not answer within {REQUEST_S:g} s") from None
@@ -310,10 +410,7 @@ class DaemonPort:
             raise ReportError(
                 f"no daemon listens, as far as {self._state} says: {str(error) or repr(error)}"
             ) from error
-        if "status" in answer:
-            raise ReportError(f"the daemon refused it: {str(answer.get('detail'))[:300]}")
-        document: dict[str, Any] = answer
-        return document
+        return answer
 
     def _find(self) -> tuple[Path, int]:
         """Return the state folder of the daemon that runs, and when it said where it listens."""

@@ -36,6 +36,9 @@ class Said(NamedTuple):
 class Sources(Protocol):
     """What the conductor asks of the supervisor: see there."""
 
+    @property
+    def observing(self) -> bool: ...
+
     async def fence(self) -> None: ...
 
     async def before_first_step(self) -> None: ...
@@ -78,6 +81,7 @@ class Conductor:
 
     @contextlib.asynccontextmanager
     async def _in_turn(self) -> AsyncIterator[None]:
+        self.recorder.look()
         async with self._turn:
             try:
                 yield
@@ -114,14 +118,27 @@ class Conductor:
     def is_clear(self) -> bool:
         """Whether nothing is left to do before a step that follows one may begin."""
         is_open = not (self._is_closing or self.steps.closed)
-        return self.steps.current is not None and self.steps.sealed and is_open
+        is_over = self.steps.sealed or (self.steps.ended and not self.is_observing)
+        return self.steps.current is not None and is_over and is_open
+
+    @property
+    def is_observing(self) -> bool:
+        """Whether a source sees: else a step is over in every respect with its end, and its quiet
+        with the beginning of the next."""
+        return self._sources.observing
+
+    @property
+    def has_turn(self) -> bool:
+        """Whether nothing is under way for which another would have to wait."""
+        return not self._turn.locked()
 
     def begin_at_once(self, action: object, call: dict[str, Any]) -> Said:
         """Begin the next step with a tool call that runs already, so that nothing can be waited for
         any more. Raises as `begin`, also while the episode is being closed.
 
-        Meant for where the step before is sealed. What the sources had left to do for one that is
-        not is lost, and on record as that: nobody can tell any more which step it would be of.
+        Meant for where the step before is sealed, or no source sees. What the sources had left to
+        do for one that is not sealed is lost, and on record as that: nobody can tell any more which
+        step it would be of.
         """
         self.steps.must_be_open()
         if self._is_closing:
@@ -132,7 +149,7 @@ class Conductor:
             with self.recorder.looking_later():
                 return self._begin_now(action, call)
         finally:
-            if not self._turn.locked():  # else whose turn it is goes on
+            if self.has_turn:  # else whose turn it is goes on
                 self._go_on()
 
     def _begin_now(self, action: object, call: dict[str, Any]) -> Said:
@@ -188,6 +205,7 @@ class Conductor:
     async def say(self, kind: str, data: dict[str, Any], command: int | None = None) -> Said:
         """Journal an answer or a tool event; the same call id again gives the first event's
         number."""
+        self.recorder.look()
         async with self._turn:
             self.steps.must_be_open()
             return self._wait_durable(self._append_once(kind, data, command))
@@ -200,10 +218,20 @@ class Conductor:
     async def finish(self, step: int, returned: dict[str, object]) -> Said:
         """Journal what a tool call came back with, then the end of its step. Raises as `begin`."""
         async with self._in_turn():
-            self._append_once("agent.tool_returned", returned, None)
-            if not self.steps.ends(step):
-                return self._again("step.ended")
-            return self._say("step.ended", {"step": step}, None)
+            return self._finish_call(step, returned)
+
+    def finish_at_once(self, step: int, returned: dict[str, object]) -> Said:
+        """Do as `finish`, where nothing is under way (`has_turn`)."""
+        try:
+            return self._finish_call(step, returned)
+        finally:
+            self._go_on()
+
+    def _finish_call(self, step: int, returned: dict[str, object]) -> Said:
+        self._append_once("agent.tool_returned", returned, None)
+        if not self.steps.ends(step):
+            return self._again("step.ended")
+        return self._say("step.ended", {"step": step}, None)
 
     async def miss(self, kinds: Iterable[str], reason: str) -> Said:
         """Journal that events of these kinds were not reported until now: a gap that is over, which

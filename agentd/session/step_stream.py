@@ -8,20 +8,23 @@ as the same request to the port has, or the problem document.
     {"begin": {…}, "passes": true}               the call runs already: nothing is waited for
     {"call": {…}}                                as POST /v1/tools:call
     {"return": {…}, "end": 3}                    as POST /v1/tools:return, then /v1/steps/3:end
+    {"return": {…}, "end": null}                 of the step that this connection began last
     {"missed": ["agent.tool_called"], "reason": "…"}   calls or returns of which nothing is known
     {"listen": false}                            of a Unix socket: see below; answered by the same
 
 Between the answers stands ``{"clear": true}`` once the last step is sealed, and
 ``{"clear": false}`` once another connection began one or the episode is being closed; what stands
-before the answer to a `begin` is said of the step before it. While it is clear, a call may pass as
+before the answer to a `begin` is said of the step before it. ``{"clear": "ahead"}``: no source
+sees, so that a step is over with its end, and it stays clear whatever this connection sends next,
+without an answer to anything before. While it is clear, a call may pass as
 soon as its line is written, if the connection is a Unix socket: whatever the call causes reaches
 the daemon later than the line, and before any event of a source is numbered the daemon takes the
 lines that are there (`StepStreams.take_lines`). So the log has the step's beginning first, though
 nobody waited for it.
 
 The daemon does not wake up for a connection that asked it not to listen: it takes its lines before
-events, and when another connection rings by an empty line. So a call passes before the daemon has
-work, which may want the same core.
+events, before anything else that is done to steps, and when another connection rings by an empty
+line. So a call passes before the daemon has work, which may want the same core.
 """
 
 from __future__ import annotations
@@ -30,9 +33,10 @@ import asyncio
 import os
 import socket
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 import structlog
@@ -77,12 +81,14 @@ _LINE_FIELDS: dict[str, tuple[type, ...]] = {
     "begin": (dict,),
     "call": (dict,),
     "return": (dict,),
-    "end": (int,),
+    "end": (int, type(None)),
     "missed": (list,),
     "reason": (str,),
     "passes": (bool,),
     "listen": (bool,),
 }
+Clear = Literal["ahead"] | bool
+"""Whether a call may pass at once; "ahead": until it is said otherwise."""
 MISSED = ("agent.tool_called", "agent.tool_returned")
 """What of tool calls can be missed."""
 REFUSALS = (ControlProblemError, StepError, NotKeptError, UnfitError)
@@ -122,7 +128,7 @@ class StepStreams:
         self.open: set[StepStream] = set()
         conductor.recorder.look_before(self.take_lines)
         conductor.recorder.listen(self._on_event)
-        conductor.listen_closing(partial(self._tell_clear, is_clear=False))
+        conductor.listen_closing(partial(self._tell_clear, False))
 
     def take_lines(self) -> None:
         """Take what gateways on this machine have written by now, before what happened since."""
@@ -134,17 +140,25 @@ class StepStreams:
                 stream.close()
 
     def close(self) -> None:
-        """Close the connections; what they sent and is taken stays so."""
+        """Close the connections, once what they sent is taken."""
+        self.take_lines()
         for stream in tuple(self.open):
             stream.close()
 
     def _on_event(self, source: str, kind: str) -> None:
-        if kind in ("step.sealed", "step.began"):
-            self._tell_clear(is_clear=kind == "step.sealed")
+        if kind == "step.began":
+            self._tell_clear(False)
+        elif kind == "step.sealed" and self.conductor.is_observing:
+            self._tell_clear(True)
+        elif kind in ("step.ended", "step.sealed") and not self.conductor.is_observing:
+            self._tell_clear("ahead")
+        elif kind == "gap.ended" and self.conductor.is_observing:
+            for stream in self.open:
+                stream.tell_not_ahead()
 
-    def _tell_clear(self, *, is_clear: bool) -> None:
+    def _tell_clear(self, clear: Clear) -> None:
         for stream in self.open:
-            stream.tell_clear(is_clear=is_clear)
+            stream.tell_clear(clear)
 
 
 class StepStream(asyncio.Protocol):
@@ -164,6 +178,10 @@ class StepStream(asyncio.Protocol):
         self._is_bell = self._is_unheard = False
         """Whether it rings for another, and whether it is read only then and before events."""
         self._is_paused = False
+        self._told: Clear = False
+        """What its other end was told last of whether a call may pass."""
+        self._began: int | None = None
+        """The step that it began last; None where that was refused."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -196,11 +214,19 @@ class StepStream(asyncio.Protocol):
                     return
                 self.data_received(data)
 
-    def tell_clear(self, *, is_clear: bool) -> None:
-        """Tell whether a call may pass at once; not within the answer to a `begin`, which
-        says as much."""
-        if not (self._is_beginning or self._is_bell):
-            self._write({"clear": is_clear})
+    def tell_clear(self, clear: Clear) -> None:
+        """Tell whether a call may pass at once, unless that is known; not within the answer to a
+        `begin`, which says as much."""
+        if self._is_beginning or self._is_bell or clear == self._told == "ahead":
+            return
+        self._told = clear
+        self._write({"clear": clear})
+
+    def tell_not_ahead(self) -> None:
+        """Tell that from now on each step has to be sealed before a call may pass."""
+        if self._told == "ahead" and not self._is_bell:
+            self._told = False
+            self._write({"clear": False})
 
     def data_received(self, data: bytes) -> None:
         *lines, rest = data.split(b"\n")
@@ -239,10 +265,12 @@ class StepStream(asyncio.Protocol):
         elif self._can_begin(line):
             self._is_beginning = True
             try:
-                answer = self._answer_passing(line)
+                answer = self._answer_now(line, self._begin_passing)
             finally:
                 self._is_beginning = False
             self._write(answer)
+        elif "end" in line and "return" in line and self._conductor.has_turn:
+            self._write(self._answer_now(line, self._finish_now))
         elif line.get("listen") is False and self._descriptor is not None:
             self._is_unheard = self._is_paused = True
             if self._transport is not None:
@@ -288,16 +316,35 @@ class StepStream(asyncio.Protocol):
         except REFUSALS as error:
             return _refusal(error)
 
-    def _answer_passing(self, line: dict[str, Any]) -> dict[str, Any]:
+    def _answer_now(
+        self, line: dict[str, Any], take: Callable[[dict[str, Any]], Said]
+    ) -> dict[str, Any]:
         try:
-            return self._begin_passing(line)._asdict()
+            return take(line)._asdict()
         except REFUSALS as error:
             return _refusal(error)
 
     def _begin_passing(self, line: dict[str, Any]) -> Said:
+        self._began = None
         check_fields(line.get("begin", {}), _PASSING_FIELDS, ("call",))
         begin = checked_begin(line["begin"])
-        return self._conductor.begin_at_once(begin["action"], begin["call"])
+        return self._note_begun(self._conductor.begin_at_once(begin["action"], begin["call"]))
+
+    def _note_begun(self, said: Said) -> Said:
+        self._began = said.step
+        return said
+
+    def _finish_now(self, line: dict[str, Any]) -> Said:
+        check_fields(line["return"], RETURN_FIELDS, RETURN_NEEDED)
+        return self._conductor.finish_at_once(self._ended_by(line), line["return"])
+
+    def _ended_by(self, line: dict[str, Any]) -> int:
+        """Return the step that a line ends. Raises `ControlProblemError` where that is the last of
+        this connection and did not begin."""
+        step: int | None = self._began if line["end"] is None else line["end"]
+        if step is None:
+            raise field_problem("end", None, "a step that this connection began: none did")
+        return step
 
     async def _take(self, line: dict[str, Any]) -> Said:
         """Do what a line says, in the order of its members. Raises as the conductor, and
@@ -308,8 +355,9 @@ class StepStream(asyncio.Protocol):
         if line.get("passes") is True:
             return self._begin_passing(line)
         if "begin" in line:
+            self._began = None
             check_fields(line["begin"], BEGIN_FIELDS)
-            return await conductor.begin(**checked_begin(line["begin"]))
+            return self._note_begun(await conductor.begin(**checked_begin(line["begin"])))
         if "call" in line:
             check_fields(line["call"], CALL_FIELDS, CALL_NEEDED)
             line["call"].setdefault("arguments", {})
@@ -321,10 +369,10 @@ class StepStream(asyncio.Protocol):
         if "return" in line:
             check_fields(line["return"], RETURN_FIELDS, RETURN_NEEDED)
             if "end" in line:
-                return await conductor.finish(line["end"], line["return"])
+                return await conductor.finish(self._ended_by(line), line["return"])
             return await conductor.say("agent.tool_returned", line["return"])
         if "end" in line:
-            return await conductor.end(line["end"])
+            return await conductor.end(self._ended_by(line))
         raise field_problem("line", None, f"one of {', '.join(_LINE_FIELDS)}")
 
 

@@ -428,6 +428,11 @@ class Supervisor:
             if why is not None:
                 self._record_loss(name, f"its work at a step's end {why}")
 
+    @property
+    def observing(self) -> bool:
+        """Whether a source sees, so that what it has not reported yet is to be waited for."""
+        return any(source.name not in self.gaps for source in self._sources)
+
     def lose_step_work(self) -> None:
         """Record that what is left to do at the end of the current step is not done."""
         for name, _ in self._step_sources():

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +227,71 @@ async def test_a_call_that_runs_before_the_step_before_is_complete_costs_that_it
     assert stage.kinds[-4:] == [
         *("events.dropped", "step.sealed", "step.began", "agent.tool_called"),
     ]
+
+
+async def test_where_no_source_sees_a_step_is_over_with_its_end(tmp_path: Path) -> None:
+    """Its quiet ends with the next step's beginning, and lines need no answer to those before."""
+    stage = Stage(tmp_path, quiet_ms=60_000, settle_ms=60_000)
+    stage.observing = False
+    ends = Ends(stage)
+    await ends.say(begin={"action": "a", "call": CALL})
+    end: dict[str, Any] = {"return": BACK, "end": None}
+    second = {"return": {**BACK, "call": "c2"}, "end": None}
+    ends.stream.data_received(in_lines(end, {**NEXT, "passes": True}, second))
+    assert stage.kinds == [
+        *("step.began", "agent.tool_called", "agent.tool_returned", "step.ended", "step.sealed"),
+        *("step.began", "agent.tool_called", "agent.tool_returned", "step.ended"),
+    ]
+    assert stage.why() == "next"
+    written = [ends.written.get_nowait() for _ in range(ends.written.qsize())]
+    assert [answer.get("clear", answer.get("step")) for answer in written] == ["ahead", 0, 1, 1]
+    stage.observing = True
+    stage.recorder.append("journal", "gap.ended", {"source": "files"})
+    assert ends.written.get_nowait() == {"clear": False}, "from now on each step is to be sealed"
+
+
+async def test_the_end_of_a_step_that_did_not_begin_is_of_no_other(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    ends = Ends(stage)
+    await stage.sealed()
+    end: dict[str, Any] = {"return": BACK, "end": None}
+    assert (await ends.say(**end))["status"] == 422, "it never asked for one"
+    await ends.say(begin={"action": "a", "call": CALL})
+    assert (await ends.say(begin={"step": 9}))["status"] == 409
+    assert (await ends.say(**end))["status"] == 422, "the last was refused"
+    assert (await ends.say(end=None))["status"] == 422
+    assert stage.kinds[-1] == "agent.tool_called"
+
+
+async def close(stage: Stage, _: Any) -> None:
+    await stage.conductor.close("done")
+
+
+async def stop(_: Stage, port: Any) -> None:
+    await port.stop()
+
+
+@pytest.mark.parametrize("end", [close, stop])
+async def test_what_was_written_is_taken_before_the_episode_or_the_daemon_ends(
+    tmp_path: Path, end: Callable[[Stage, ControlPort], Awaitable[None]]
+) -> None:
+    """The daemon was not woken for it: an agent's last call came back just before."""
+    stage = Stage(tmp_path)
+    app = make_app(stage.conductor, "word", Health(dict, Sight()))
+    port = ControlPort(app, "word", tmp_path / "port", conductor=stage.conductor)
+    port.start()
+    async with asyncio.timeout(20):
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "port")
+        first = {"begin": {"action": "a", "call": CALL}}
+        head = UPGRADE_HEAD.format("word").encode()
+        writer.write(head + in_lines(first, {"listen": False}))
+        while b"listen" not in (await reader.readline()):
+            pass
+        writer.write(in_lines({"return": BACK, "end": None}))
+        await end(stage, port)
+        assert stage.kinds[2:4] == ["agent.tool_returned", "step.ended"]
+        writer.close()
+        await port.stop()
 
 
 async def test_who_closes_tells_that_no_call_may_pass_any_more(tmp_path: Path) -> None:

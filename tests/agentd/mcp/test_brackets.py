@@ -11,9 +11,10 @@ import pytest
 
 from agentd.masking.masker import Masker
 from agentd.mcp.brackets import CallBrackets
-from agentd.mcp.control import BegunStep, DaemonPort, SentBegin
+from agentd.mcp.control import MAX_AHEAD, BegunStep, DaemonPort, SentBegin
 from agentd.mcp.messages import ToolRequest, ToolReturn
 from agentd.session.control_port import announce
+from agentd.session.step_controller import NotKeptError
 from tests.agentd.mcp.support import Beside
 
 CALL: dict[str, Any] = {"call": "c", "tool": "go", "arguments": {}}
@@ -253,6 +254,86 @@ async def test_clear_is_said_of_the_step_before_one_that_is_asked_for(
         sent = beside.port.send_begin({}, {**CALL, "call": "c3"})
         assert sent is not None
         assert not sent.is_first
+
+
+async def until_ahead(beside: Beside) -> None:
+    """One step where no source sees, so that calls wait for nothing from now on."""
+    beside.stage.observing = False
+    await beside.brackets.begin("s", [call("1")])
+    beside.brackets.finish("s", back("1"))
+    await beside.brackets.settle()
+    assert beside.port._lines is not None
+    async with asyncio.timeout(20):
+        while not beside.port._lines.is_ahead:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+async def test_calls_follow_each_other_without_an_answer_where_no_source_sees(
+    tmp_path: Path,
+) -> None:
+    """As many as may be under way: the next one waits, and each is a step of its own."""
+    async with Beside(tmp_path) as beside:
+        await until_ahead(beside)
+        for number in range(MAX_AHEAD // 2):
+            beginning = beside.brackets.begin("s", [call(str(number))])
+            with pytest.raises(StopIteration):
+                beginning.send(None)  # it waits for nothing: no turn of the loop
+            beside.brackets.finish("s", back(str(number)))
+        async with asyncio.timeout(20):
+            await beside.brackets.begin("s", [call("last")])
+        beside.brackets.finish("s", back("last"))
+        told = await beside.told()
+    steps = range(MAX_AHEAD // 2 + 2)
+    assert told == [
+        event
+        for step in steps
+        for event in (f"began {step}", "called go", "returned ok", f"ended {step}")
+    ]
+
+
+async def test_a_call_whose_step_is_refused_after_it_has_passed_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came back before the refusal, which no other step is ended by."""
+    async with Beside(tmp_path) as beside:
+        await until_ahead(beside)
+
+        def refuse(*_: object) -> None:
+            raise NotKeptError("the disk is full")
+
+        with monkeypatch.context() as full:
+            full.setattr(beside.stage.conductor, "begin_at_once", refuse)
+            await beside.brackets.begin("s", [call("2", "lost")])
+            beside.brackets.finish("s", back("2"))
+            await beside.brackets.settle()
+        await beside.brackets.begin("s", [call("3", "a")])
+        beside.brackets.finish("s", back("3", "of a"))
+        assert (await beside.told())[4:] == [
+            *("missed called", "missed returned", "began 1", "called a", "returned of a", "ended 1")
+        ]
+
+
+async def test_a_call_beside_one_whose_step_is_refused_begins_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Beside(tmp_path) as beside:
+        await until_ahead(beside)
+
+        def refuse(*_: object) -> None:
+            raise NotKeptError("the disk is full")
+
+        with monkeypatch.context() as full:
+            full.setattr(beside.stage.conductor, "begin_at_once", refuse)
+            await beside.brackets.begin("s", [call("2", "lost")])
+            beginning = asyncio.create_task(beside.brackets.begin("s", [call("3", "a")]))
+            assert beside.port._lines is not None
+            await asyncio.wait(list(beside.port._lines._answers))
+        await beginning
+        beside.brackets.finish("s", back("2"))
+        beside.brackets.finish("s", back("3", "of a"))
+        assert (await beside.told())[4:] == [
+            *("missed called", "missed returned", "began 1", "called a", "returned of a", "ended 1")
+        ]
 
 
 async def remove_socket(beside: Beside) -> None:

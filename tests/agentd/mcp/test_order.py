@@ -68,12 +68,10 @@ class Beside:
 
 
 @contextlib.asynccontextmanager
-async def watched(folder: Path) -> AsyncIterator[Beside]:
+async def watched(folder: Path, *, has_sources: bool = True) -> AsyncIterator[Beside]:
     (folder / "seen").mkdir()
-    async with (
-        Peer() as peer,
-        DaemonProcess(peer.url, folder, "--files", f"x={folder / 'seen'}") as daemon,
-    ):
+    files = ("--files", f"x={folder / 'seen'}") if has_sources else ()
+    async with Peer() as peer, DaemonProcess(peer.url, folder, *files) as daemon:
         await daemon.all_ready()
         beside = Beside(folder, peer, daemon)
         beside.gateway = await start(*before(daemon.state, *SERVER))
@@ -116,6 +114,29 @@ async def test_a_call_passes_while_the_daemon_stands_still(tmp_path: Path) -> No
     assert written(events) == dict(zip(names, names, strict=True))
 
 
+async def test_calls_follow_each_other_while_a_daemon_without_sources_stands_still(
+    tmp_path: Path,
+) -> None:
+    """There is nothing to wait for between two steps; each call and its answer are of its own."""
+    loop = asyncio.get_running_loop()
+    async with watched(tmp_path, has_sources=False) as beside:
+        await beside.call()
+        await beside.rest()
+        beside.signal(signal.SIGSTOP)
+        began = loop.time()
+        for _ in range(8):
+            await beside.call()
+        assert loop.time() - began < BEGIN_WAIT_S
+        beside.signal(signal.SIGCONT)
+        events = await beside.closed()
+    of_steps = ("step.began", "agent.tool_called", "agent.tool_returned", "step.ended")
+    kinds = [event.kind for event in events if event.kind in of_steps]
+    assert kinds == [*of_steps] * 9
+    calls = [event.data["call"] for event in events if event.kind.startswith("agent.tool_")]
+    assert calls[::2] == calls[1::2]
+    assert len(set(calls)) == 9
+
+
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
 async def test_a_file_is_of_the_step_whose_call_made_it(tmp_path: Path, seed: int) -> None:
     """Whenever the daemon stands still, and whether or not the step before is sealed."""
@@ -141,11 +162,12 @@ async def test_a_file_is_of_the_step_whose_call_made_it(tmp_path: Path, seed: in
     assert written(events) == dict(zip(names, names, strict=True))
 
 
+@pytest.mark.parametrize("has_sources", [True, False])
 async def test_a_line_that_the_daemon_never_took_leaves_the_next_step_unknown(
-    tmp_path: Path,
+    tmp_path: Path, has_sources: bool
 ) -> None:
     """The call has passed and the daemon was killed before it read of it: null, and not 0."""
-    async with watched(tmp_path) as beside:
+    async with watched(tmp_path, has_sources=has_sources) as beside:
         await beside.call()
         await beside.rest()
         beside.signal(signal.SIGSTOP)
