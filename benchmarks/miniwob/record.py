@@ -32,7 +32,7 @@ from tests.miniwob.site import begin, instance, reward, serve
 from tests.miniwob.table import ENTRIES
 from tests.support.chromium import EXECUTABLE, FLAGS
 
-SEEDS, RUNS = 5, 4
+SEEDS, RUNS, FIRST_SEED = 5, 4, 101
 ACT_MS = 1_500
 READ_MS = 5_000
 WHOLE = 0.99
@@ -60,15 +60,16 @@ def main(argv: list[str]) -> int:
     parser.add_argument("pages", nargs="*", help="only these pages")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"instances of a page ({SEEDS})")
     parser.add_argument("--runs", type=int, default=RUNS, help=f"episodes of an instance ({RUNS})")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help=f"({FIRST_SEED})")
     given = parser.parse_args(argv)
     given.out.mkdir(parents=True, exist_ok=True)
     flags = [flag for flag in FLAGS if not flag.startswith("--remote-debugging")]
     with serve() as origin, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=EXECUTABLE, args=flags)
         # Seed by seed, so that a run that is stopped has some of every page.
-        for number in range(1, given.seeds + 1):
+        for seed in range(given.first_seed, given.first_seed + given.seeds):
             for name in given.pages or sorted(ENTRIES):
-                Recorder(browser, origin, given.out, name, str(100 + number)).record(given.runs)
+                Recorder(browser, origin, given.out, name, str(seed)).record(given.runs)
         browser.close()
     return 0
 

@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+from api.core.yaml_text import MAX_BYTES, BadYamlError, read_yaml
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import read_log
 from api.tasks.task_files import BadTaskError, load_task_yaml
 from common.command_line import option
-from common.regular_file import NotRegularError
+from common.regular_file import NotRegularError, read_regular
 from detectors.model.codec import CodecError
 from detectors.model.json_value import JsonValue
+from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
 from lab.proposal.candidates import find_origin
 from lab.proposal.mining import RecordedRun, propose, score_log
+from lab.proposal.slots import (
+    InstructionTemplate,
+    NoTemplateError,
+    Values,
+    find_template,
+    read_values,
+)
 from lab.proposal.writing import RecordingCounts, TaskHead, write_proposal
 
 
@@ -30,7 +40,13 @@ def run(
     against: Annotated[
         tuple[Path, ...], option("a recorded failure; may be given again", "BAD", many=True)
     ] = (),
-    instruction: Annotated[str, option("what the agent was told", "TEXT")] = "",
+    instruction: Annotated[
+        str, option("what the agent was told; with --instructions, as a template", "TEXT")
+    ] = "",
+    instructions: Annotated[
+        Path | None,
+        option("YAML: what the agent was told in each recording, by its file name", "FILE"),
+    ] = None,
     origin: Annotated[
         str | None, option("the site (default: where most pages were opened)", "URL")
     ] = None,
@@ -45,27 +61,87 @@ def run(
         return 2
     try:
         good, bad = _read_all(from_), _read_all(against)
-    except _UnreadableError as error:
+        told = None if instructions is None else _read_instructions(instructions, [*good, *bad])
+        template = None if told is None else _template_of(instruction, told)
+    except (_UnreadableError, NoTemplateError) as error:
         print(error, file=sys.stderr)
         return 2
+    if template is not None:
+        good, bad = _with_values(good, bad, template)
     site = origin or find_origin([log.events for log in good])
     try:
         proposal = propose(good, bad, site)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
-    head = TaskHead(id, instruction or "What the agent is told.", site)
+    text = instruction if template is None else template.text
+    examples = _examples(good, bad)
+    head = TaskHead(id, text or "What the agent is told.", site, examples)
     counts = RecordingCounts(len(good), len(bad))
+    draft = write_proposal(head, proposal, counts, ())
     try:
-        rules = compile_task(load_task_yaml(write_proposal(head, proposal, counts, ())))
+        limits = [score_log(compile_task(_filled(draft, log)), log) for log in bad]
+        compile_task(load_task_yaml(draft))
     except BadTaskError as error:
         print(f"the proposal is refused: {error}", file=sys.stderr)
         return 1
-    limits = [score_log(rules, log) for log in bad]
+    # In a task's tests nothing is filled: they hold for the examples alone.
+    oracles = [path for path, log in zip(from_, good, strict=True) if log.values == examples]
+    adversaries = {
+        path: limit
+        for path, log, limit in zip(against, bad, limits, strict=True)
+        if log.values == examples
+    }
     folder = Path() if out is None else out.parent
-    tests = _list_tests(folder, from_, dict(zip(against, limits, strict=True)))
+    tests = _list_tests(folder, oracles, adversaries)
     _keep(write_proposal(head, proposal, counts, tests), out)
     return 0
+
+
+def _examples(good: Sequence[RecordedRun], bad: Sequence[RecordedRun]) -> Values:
+    """Return the values of a success of which there is a failure too, so that both are tests of the
+    task; else the first success's."""
+    compared = [log.values for log in good if log.values in [other.values for other in bad]]
+    return compared[0] if compared else good[0].values
+
+
+def _filled(draft: str, log: RecordedRun) -> Task:
+    """Return a draft's task with the values of a run. Raises `BadTaskError`."""
+    values = {f"values.{name}": str(value) for name, value in log.values.items()}
+    return load_task_yaml(draft, values)
+
+
+def _template_of(instruction: str, told: Sequence[str]) -> InstructionTemplate:
+    """Return the template that ``instruction`` is, else the one that all instructions share."""
+    return read_values(instruction, told) if instruction else find_template(told)
+
+
+def _with_values(
+    good: Sequence[RecordedRun], bad: Sequence[RecordedRun], template: InstructionTemplate
+) -> tuple[list[RecordedRun], list[RecordedRun]]:
+    runs = [
+        replace(log, values=values)
+        for log, values in zip((*good, *bad), template.values, strict=True)
+    ]
+    return runs[: len(good)], runs[len(good) :]
+
+
+def _read_instructions(path: Path, logs: Sequence[RecordedRun]) -> list[str]:
+    """Read what the agent was told in each of the recordings. Raises `_UnreadableError`."""
+    try:
+        told, _ = read_yaml(read_regular(path, MAX_BYTES).decode())
+    except OSError as error:
+        raise _UnreadableError(f"{path}: {error.strerror or error}") from None
+    except (NotRegularError, BadYamlError, UnicodeDecodeError) as error:
+        raise _UnreadableError(f"{path}: {error}") from None
+    by_name = told if isinstance(told, dict) else {}
+    for log in logs:
+        if not isinstance(by_name.get(log.name), str):
+            got = by_name.get(log.name) if by_name else told
+            raise _UnreadableError(
+                f"{path}: {log.name}: got {str(got)[:80]!r}, expected the text of its instruction"
+            )
+    return [by_name[log.name] for log in logs]
 
 
 def _keep(text: str, out: Path | None) -> None:

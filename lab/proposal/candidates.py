@@ -79,6 +79,8 @@ def _click(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     if event.data.get("trusted") is not True or role in _BOXES:
         return
     facts = {"role": role, "name": name} if role and name else {}
+    if not facts and (text := short_text(element.get("text"))):
+        facts = {"text": text}
     if not facts and (id := short_text(element.get("id"))):
         facts = {"id": id}
     if facts:

@@ -4,32 +4,39 @@ it, so that what is proposed is what is paid."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import fmean
 
 from detectors.engine.engine import Engine
 from detectors.model.codec import canonical
-from detectors.model.json_value import JsonValue
+from detectors.model.json_value import JsonObject, JsonValue
 from detectors.model.rewards import total
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import TaskError, task_from_json
-from lab.proposal.candidates import TaskCandidate, candidates_of, join_parts
+from lab.proposal.candidates import ANY_TEXT, TaskCandidate, candidates_of, join_parts
+from lab.proposal.slots import Values, fill_task, with_slots
 
 MAX_CANDIDATES = 1_500
 EFFECTS = frozenset(("request_accepted", "file_matches", "answer_matches"))
 """Rules of what a server, the disk or the user got: what a goal is made of, if there is any."""
 STANDING = ("url_reached", "field_filled", "window_opened", "tool_called")
+DEEDS = ("element_clicked", "request_accepted", "url_reached")
+"""Rules of which the last one that all successes met may be what ends the task."""
 MAX_GUARDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A recording: its name, and its events."""
+    """A recording: its name, its events, what its instruction gives the template's slots, and its
+    site, where it is another than that of the task."""
 
     name: str
     events: Sequence[Event]
+    values: Values = field(default_factory=dict)
+    origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +64,14 @@ class ConditionSupport:
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """``milestones`` in the order in which successes reached them; ``goal``: those of them that
-    make the goal; ``guards``: what only failures did; ``notes``: what could not be found out."""
+    make the goal; ``guards``: what only failures did; ``notes``: what could not be found out.
+    ``is_decided``: every success met the goal and no failure did."""
 
     milestones: list[ConditionSupport]
     goal: list[ConditionSupport]
     guards: list[ConditionSupport]
     notes: list[str]
+    is_decided: bool
 
 
 def propose(
@@ -78,12 +87,14 @@ def propose(
     if not milestones:
         raise ValueError("the recordings of successes share nothing that a rule could tell")
     notes: list[str] = []
+    milestones += _together(milestones, good, bad, origin)
     goal = _choose_goal(milestones, len(bad), notes)
     guards = [one for one in supports if _is_guard(one)][:MAX_GUARDS]
+    is_decided = bool(bad) and all(not one.in_bad and not _leaves_open(one) for one in goal)
     notes += _note_unknown_steps([*good, *bad], origin, milestones)
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
-    return Proposal(milestones, goal, guards, notes)
+    return Proposal(milestones, goal, guards, notes, is_decided)
 
 
 def find_anchor(
@@ -119,9 +130,10 @@ def _note_unknown_steps(
 ) -> Iterator[str]:
     """Say of which recordings steps are not known under what is proposed: what was reached in one
     does not show, and is not known to be missing."""
-    task = _task_of([one.candidate for one in milestones], origin)
-    rules = compile_task(task_from_json(task))
+    candidates = [one.candidate for one in milestones]
     for log in logs:
+        task = fill_task(_task_of(candidates, log.origin or origin), log.values)
+        rules = compile_task(task_from_json(task))
         rewards = Engine(rules, log.events[0].episode).feed(log.events).rewards
         unknown = sum(reward.reward is None for reward in rewards)
         if unknown:
@@ -144,31 +156,96 @@ def score_log(rules: Ruleset, log: RecordedRun) -> float:
     return total(reward.reward for reward in rewards if reward.reward is not None)
 
 
+def _together(
+    milestones: Sequence[ConditionSupport],
+    good: Sequence[RecordedRun],
+    bad: Sequence[RecordedRun],
+    origin: str | None,
+) -> list[ConditionSupport]:
+    """Return a condition on all that successes share, where failures do not meet it: that what was
+    filled in stands as they left it when they did their last deed (a failure may have changed it
+    again before), else, where nothing alone tells failures apart, that all was done in one order.
+    None where an effect of what was done tells them apart, or there are no failures.
+    """
+    closed = [one for one in milestones if not _leaves_open(one)]
+    separating = [one for one in closed if not one.in_bad]
+    if not bad or any(one.rule in EFFECTS for one in separating):
+        return []
+    fields = [one for one in closed if one.rule == "field_filled"]
+    deeds = [one for one in closed if one.rule in DEEDS]
+    wholes: list[tuple[TaskCandidate, str]] = []
+    if fields and deeds:
+        last = deeds[-1]
+        wholes.append(_whole("all_of", [*fields, last], last, {"holding": True}))
+    if len(closed) > 1 and not separating and _are_ordered(closed):
+        wholes.append(_whole("sequence", closed, closed[-1], {}))
+    found = _measure(wholes, good, bad, origin)
+    return [one for one in found if one.in_good == len(good) and not one.in_bad][:1]
+
+
+def _whole(
+    rule: str, parts: Sequence[ConditionSupport], last: ConditionSupport, facts: JsonObject
+) -> tuple[TaskCandidate, str]:
+    """Return a condition on several ones, and the name of the log that it was made of."""
+    of: list[JsonValue] = [dict(one.candidate.when) for one in parts]
+    when: JsonObject = {rule: {**facts, "of": of}}
+    return TaskCandidate("all together", 0, when, last.candidate.event), last.log
+
+
+def _are_ordered(supports: Sequence[ConditionSupport]) -> bool:
+    """Return whether each success met the conditions in this order."""
+    return all(
+        mine <= theirs
+        for one, following in pairwise(supports)
+        for mine, theirs in zip(one.places, following.places, strict=True)
+    )
+
+
+def _leaves_open(support: ConditionSupport) -> bool:
+    """Return whether a condition takes any text: the successes' differed, by no slot."""
+    return mapping(support.candidate.when.get("field_filled")).get("value") == ANY_TEXT
+
+
 def _choose_goal(
     milestones: Sequence[ConditionSupport], bad: int, notes: list[str]
 ) -> list[ConditionSupport]:
-    """Choose what separates successes from failures: effects, if there are any."""
+    """Choose what separates successes from failures: effects, if there are any, else all that was
+    filled in together with the last deed, else what pages showed."""
     if not bad:
         notes.append("no failure to compare with: the goal may be reached by runs that fail")
     separating = [one for one in milestones if not one.in_bad]
-    for rules in (EFFECTS, frozenset(STANDING), frozenset(("element_clicked",))):
-        chosen = [one for one in separating if one.rule in rules]
+    closed = [one for one in separating if not _leaves_open(one)]
+    for rules in (
+        EFFECTS,
+        frozenset(("all_of", "sequence")),
+        frozenset(STANDING),
+        frozenset(DEEDS),
+    ):
+        chosen = [one for one in closed if one.rule in rules]
         if chosen:
             if rules is not EFFECTS:
                 notes.append("the goal rests on what pages show, on no effect of what was done")
             return chosen
+    if separating:
+        notes.append("failures lack only what may be anything: what it has to be is not known")
+        return separating
     notes.append("nothing separates the failures from the successes: their last deed is the goal")
     return [milestones[-1]]
 
 
 def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[TaskCandidate, str]]:
     """Return the candidates of all logs, each once, with the name of its first log."""
-    found: dict[bytes, tuple[TaskCandidate, str]] = {}
+    found: dict[bytes, tuple[TaskCandidate, RecordedRun]] = {}
     for log in logs:
-        for candidate in candidates_of(log.events, origin):
-            if len(found) < MAX_CANDIDATES:
-                found.setdefault(canonical(candidate.when), (candidate, log.name))
-    return [(candidate, name) for candidate, name in found.values() if _is_valid(candidate, origin)]
+        for candidate in candidates_of(log.events, log.origin or origin):
+            for one in (*with_slots(candidate, log.values), candidate):
+                if len(found) < MAX_CANDIDATES:
+                    found.setdefault(canonical(one.when), (one, log))
+    return [
+        (candidate, log.name)
+        for candidate, log in found.values()
+        if _is_valid(candidate, origin, [log.values, *(other.values for other in logs)])
+    ]
 
 
 def _join_shared_parts(shared: Sequence[ConditionSupport]) -> list[tuple[TaskCandidate, str]]:
@@ -199,10 +276,15 @@ def _measure(
     return supports
 
 
-def _is_valid(candidate: TaskCandidate, origin: str | None) -> bool:
-    """Return whether a task may say so: what pages wrote need not be a value that a rule takes."""
+def _is_valid(candidate: TaskCandidate, origin: str | None, fillings: Sequence[Values]) -> bool:
+    """Return whether a task may say so, with the values of each run: what pages wrote need not be
+    a value that a rule takes."""
+    task = _task_of([candidate], origin)
     try:
-        task_from_json(_task_of([candidate], origin))
+        task_from_json(fill_task(task, fillings[0]))
+        if fillings[0]:
+            for values in fillings[1:]:
+                task_from_json(fill_task(task, values))
     except TaskError:
         return False
     return True
@@ -212,7 +294,8 @@ def _first_met(
     candidates: Sequence[TaskCandidate], log: RecordedRun, origin: str | None
 ) -> list[float | None]:
     """Return where in a log each candidate was met first, as a share of it; None: nowhere."""
-    rules = compile_task(task_from_json(_task_of(candidates, origin)))
+    task = fill_task(_task_of(candidates, log.origin or origin), log.values)
+    rules = compile_task(task_from_json(task))
     engine = Engine(rules, log.events[0].episode)
     places: dict[str, float] = {}
     for milestone in engine.feed(log.events).milestones:

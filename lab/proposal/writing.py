@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import yaml
 
@@ -12,6 +12,7 @@ from detectors.model.json_value import JsonValue
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 from lab.proposal.mining import ConditionSupport, Proposal, find_anchor
+from lab.proposal.slots import Values, fill_task
 
 GOAL, REST = 0.6, 0.4
 """What the goal is worth, and what all other components share."""
@@ -27,6 +28,8 @@ class TaskHead:
     id: str
     instruction: str
     origin: str | None
+    examples: Values = field(default_factory=dict)
+    """A value for each slot of the instruction, by name: the first success's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,9 @@ def write_proposal(
         f"instruction: {_flow(head.instruction)}",
     ]
     lines += [f"origin: {_flow(head.origin)}"] if head.origin else []
+    if head.examples:
+        parameters = {name: {"example": value} for name, value in head.examples.items()}
+        lines += ["parameters:", *(f"  {name}: {_flow(one)}" for name, one in parameters.items())]
     lines += [f"weights: {_flow(weights)}", "milestones:"]
     evidence = dict(names)
     for entry in entries:
@@ -136,14 +142,14 @@ def _name_milestones(supports: Sequence[ConditionSupport]) -> list[tuple[str, Co
 def _weigh(head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]) -> dict[str, float]:
     """Return weights that sum to 1 over the components that the milestones have; the goal's is the
     largest."""
-    spec = {
+    spec: dict[str, JsonValue] = {
         "id": head.id,
         "version": "1",
         "instruction": head.instruction,
         "milestones": list(entries),
         **({"origin": head.origin} if head.origin else {}),
     }
-    task = compile_task(task_from_json(spec)).task
+    task = compile_task(task_from_json(fill_task(spec, head.examples))).task
     earning = [one.component for one in task.milestones if one.penalty is None]
     others = sorted(set(earning) - {"goal"})
     if not others:

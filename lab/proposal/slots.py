@@ -1,0 +1,259 @@
+"""Slots: what differs between the instructions of recorded runs, and in their events. Pure.
+
+The instructions of runs of one template share their words but for the values. The words that all
+share are the template's text, in the order in which they stand; what lies between them is a slot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from detectors.model.json_value import JsonObject, JsonValue
+from detectors.task.templates import PARAMETERS, fill_template
+from lab.proposal.candidates import TaskCandidate
+
+Values = Mapping[str, str | int]
+"""A run's value of each slot, by the slot's name."""
+
+WITH_SLOTS = -1
+"""The rank of a condition with slots in its family: it says more than one that leaves open."""
+MAX_WORDS = 400
+"""Words of an instruction that are compared; their table has the square of it."""
+MAX_VARIANTS = 4
+_WORD = re.compile(r"\w+(?:[./:\-]\w+)*|[^\w\s]")
+_SLOT = re.compile(r"\{([a-z][a-z0-9_]{0,40})\}")
+_NUMBER = re.compile(r"0|[1-9]\d{0,14}")
+_NO_SLOT = frozenset(("method", "role", "regex", "glob", "cel", "json"))
+"""Keys below which a text is no value of the task: a word of a protocol, or a pattern."""
+_FILLERS = frozenset("a an and as at by for from in into is it of on or the then to with".split())
+"""Words that name nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionTemplate:
+    """An instruction with slots ``{name}``; ``values``: those of each run, in the order of the
+    runs."""
+
+    text: str
+    values: tuple[Values, ...]
+
+
+class NoTemplateError(ValueError):
+    """An instruction that does not fit, or instructions that share no word."""
+
+
+def find_template(instructions: Sequence[str]) -> InstructionTemplate:
+    """Return the template of instructions: words that all share, and slots between them. Without a
+    slot where all are the same. Raises `NoTemplateError` where they share no word."""
+    texts = [_WORD.findall(text)[:MAX_WORDS] for text in instructions]
+    shared = texts[0]
+    for words in texts[1:]:
+        shared = _common(shared, words)
+    if len(set(instructions)) > 1 and not any(word[0].isalnum() for word in shared):
+        raise NoTemplateError(
+            f"instructions: expected words that all share, got {instructions[0]!r} and others"
+        )
+    parts = [_parts_between(words, shared) for words in texts]
+    while (place := _half_empty_place(parts)) is not None and shared:
+        del shared[_word_to_absorb(shared, place)]
+        parts = [_parts_between(words, shared) for words in texts]
+    open_places = [at for at in range(len(shared) + 1) if any(part[at] for part in parts)]
+    names = _name_slots(shared, open_places)
+    text = _template_text(instructions[0], shared, names, parts[0])
+    return read_values(text, instructions)
+
+
+def read_values(template: str, instructions: Sequence[str]) -> InstructionTemplate:
+    """Return a template with the values that each instruction gives its slots. A slot whose values
+    are all whole numbers has numbers. Raises `NoTemplateError` for an instruction that does not
+    fit."""
+    pattern = _pattern_of(template)
+    found: list[dict[str, str]] = []
+    for instruction in instructions:
+        match = pattern.fullmatch(instruction.strip())
+        if match is None:
+            raise NoTemplateError(
+                f"instruction {instruction!r}: expected one that fits the template {template!r}"
+            )
+        found.append({name: value.strip() for name, value in match.groupdict().items()})
+    numbers = {
+        name
+        for name in pattern.groupindex
+        if all(_NUMBER.fullmatch(values[name]) for values in found)
+    }
+    typed = [
+        {name: int(value) if name in numbers else value for name, value in values.items()}
+        for values in found
+    ]
+    return InstructionTemplate(template.strip(), tuple(typed))
+
+
+def with_slots(candidate: TaskCandidate, values: Values) -> Iterator[TaskCandidate]:
+    """Yield a condition with slots in the place of a run's values, where it has any: one for each
+    way in which slots of the same value could stand there."""
+    yielded: list[JsonObject] = []
+    names = list(values)
+    for turn in range(min(len(names), MAX_VARIANTS)):
+        order = [*names[turn:], *names[:turn]]
+        when = _replace(candidate.when, values, order)
+        if when != candidate.when and when not in yielded and isinstance(when, dict):
+            yielded.append(when)
+            family = _replace_in(candidate.family, values, order)
+            yield candidate._replace(family=str(family), rank=WITH_SLOTS, when=when)
+
+
+def fill_task(task: JsonObject, values: Values) -> JsonObject:
+    """Return a task whose slots are filled with a run's values. Raises `TaskError` for a value that
+    may not stand where its slot does."""
+    used = {name: values[name] for name in _names_in(task) if name in values}
+    if not used:
+        return task
+    filled = fill_template({**task, PARAMETERS: {name: {"example": used[name]} for name in used}})
+    assert isinstance(filled, dict), "a task is an object, filled or not"
+    return filled
+
+
+def names_in(when: JsonValue) -> set[str]:
+    """Return the names of the slots in a condition or a text."""
+    return set(_names_in(when))
+
+
+def _names_in(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _SLOT.findall(value)
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _names_in(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _names_in(one)
+
+
+def _common(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Return a longest common subsequence of words."""
+    lengths = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
+    for i in range(len(first) - 1, -1, -1):
+        for j in range(len(second) - 1, -1, -1):
+            is_same = first[i] == second[j]
+            lengths[i][j] = (
+                lengths[i + 1][j + 1] + 1 if is_same else max(lengths[i + 1][j], lengths[i][j + 1])
+            )
+    words, i, j = [], 0, 0
+    while i < len(first) and j < len(second):
+        if first[i] == second[j]:
+            words.append(first[i])
+            i, j = i + 1, j + 1
+        elif lengths[i + 1][j] >= lengths[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return words
+
+
+def _parts_between(words: Sequence[str], shared: Sequence[str]) -> list[list[str]]:
+    """Return the words before, between and after the shared ones: one list more than there are."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if len(parts) <= len(shared) and word == shared[len(parts) - 1]:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def _half_empty_place(parts: Sequence[Sequence[Sequence[str]]]) -> int | None:
+    """Return a place at which some runs have words and others none: a value that shares words with
+    the others', as in "lamp" and "desk lamp"."""
+    for place in range(len(parts[0])):
+        if len({bool(part[place]) for part in parts}) == 2:
+            return place
+    return None
+
+
+def _word_to_absorb(shared: Sequence[str], place: int) -> int:
+    """Return the index of the shared word beside a place that is rather a part of the value there:
+    no punctuation, no word that names nothing, not the first of all, if there is a choice."""
+    beside = [at for at in (place - 1, place) if 0 <= at < len(shared)]
+    likely = [
+        at
+        for at in beside
+        if at > 0 and shared[at][0].isalnum() and shared[at].casefold() not in _FILLERS
+    ]
+    return (likely or beside)[0]
+
+
+def _name_slots(shared: Sequence[str], places: Sequence[int]) -> dict[int, str]:
+    """Return a name for each slot: the last word before it that says something, else `value`."""
+    names: dict[int, str] = {}
+    for place in places:
+        before = [
+            word.casefold() for word in shared[:place] if re.fullmatch("[A-Za-z]{3,40}", word)
+        ]
+        said = [word for word in before if word not in _FILLERS]
+        base, number = said[-1] if said else "value", 2
+        name = base
+        while name in names.values():
+            name, number = f"{base}_{number}", number + 1
+        names[place] = name
+    return names
+
+
+def _template_text(
+    instruction: str, shared: Sequence[str], names: Mapping[int, str], parts: Sequence[list[str]]
+) -> str:
+    """Return the first instruction with slots in the place of its own values."""
+    text, at, index = "", 0, 0
+    matches = list(_WORD.finditer(instruction))
+    for place in range(len(shared) + 1):
+        taken = matches[index : index + len(parts[place])]
+        index += len(parts[place])
+        if place in names:
+            text += f"{instruction[at : taken[0].start()]}{{{names[place]}}}"
+            at = taken[-1].end()
+        index += place < len(shared)
+    return text + instruction[at:]
+
+
+def _pattern_of(template: str) -> re.Pattern[str]:
+    """Return the pattern of a template's instructions; white space is any white space."""
+    pattern, at = "", 0
+    for slot in _SLOT.finditer(template):
+        pattern += _literal(template[at : slot.start()])
+        is_new = f"(?P<{slot[1]}>" not in pattern
+        pattern += f"(?P<{slot[1]}>.+?)" if is_new else f"(?P={slot[1]})"
+        at = slot.end()
+    return re.compile(pattern + _literal(template[at:].rstrip()), re.DOTALL)
+
+
+def _literal(text: str) -> str:
+    return r"\s+".join(re.escape(part) for part in re.split(r"\s+", text))
+
+
+def _replace(value: JsonValue, values: Values, order: Sequence[str]) -> JsonValue:
+    """Return a condition with slots in the place of values."""
+    if isinstance(value, str):
+        return _replace_in(value, values, order)
+    if isinstance(value, Mapping):
+        return {
+            key: one if key in _NO_SLOT else _replace(one, values, order)
+            for key, one in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_replace(one, values, order) for one in value]
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    named = [name for name in order if is_number and values[name] == value]
+    return f"{{{named[0]}}}" if named else value
+
+
+def _replace_in(text: str, values: Values, order: Sequence[str]) -> str:
+    """Return a text with slots in the place of values that stand in it as whole words."""
+    for name in order:
+        value = str(values[name])
+        if not value or (value in text and _SLOT.search(value)):
+            continue
+        found = re.search(rf"(?<![\w{{]){re.escape(value)}(?![\w}}])", text)
+        if found is not None:
+            text = f"{text[: found.start()]}{{{name}}}{text[found.end() :]}"
+    return text
