@@ -41,6 +41,7 @@ READ: dict[str, str] = {
     "api task attack --other": "task attack {task} --oracle {file} --other {}",
     "api task propose --from": "task propose --from {}",
     "api task propose --against": "task propose --from {shop} --against {}",
+    "api task propose --instructions": "task propose --from {shop} --instructions {}",
     "api task import source": "task import {importer} {} --out {out}",
     "api coverage source": "coverage {importer} {}",
     "api coverage --into": "coverage miniwob {miniwob} --into {}",
