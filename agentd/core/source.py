@@ -12,6 +12,11 @@ class SourceLostError(Exception):
     and retries."""
 
 
+class FenceLateError(Exception):
+    """A fence's timeout came before the source had reported all that happened. It is fenced again
+    before the step is sealed, with more patience."""
+
+
 class Sink(Protocol):
     """Where observations go; called on the event loop's thread, never blocks, stamps the time
     itself.
@@ -31,8 +36,9 @@ class Source(Protocol):
     ``run`` attaches, reports what is already so with ``baseline: true``, calls ``ready()`` once,
     then reports what happens until cancelled. It returns never; it raises `SourceLostError` when it
     can see no longer. The supervisor calls ``run`` again later: a fresh attachment, with its own
-    baseline. ``fence`` returns once everything that happened before the call has reached the sink,
-    at the latest after ``timeout_s`` seconds.
+    baseline. ``fence`` returns once everything that happened before the call has reached the sink.
+    Where that takes longer than ``timeout_s`` seconds it raises `FenceLateError`, or returns where
+    the source sees to the rest itself before the seal (see `StepSource`).
     """
 
     name: str

@@ -19,11 +19,20 @@ from agentd.core.backoff import Backoff
 from agentd.core.extras import display_for, require_extra
 from agentd.core.plan import EpisodePlan
 from agentd.core.settings import DaemonSettings
-from agentd.core.source import OpeningSource, RecallingSource, Source, SourceLostError, StepSource
+from agentd.core.source import (
+    FenceLateError,
+    OpeningSource,
+    RecallingSource,
+    Source,
+    SourceLostError,
+    StepSource,
+)
 from agentd.journal.recorder import Recorder
 from detectors.model.kinds import KINDS, asked_kinds
 
 FENCE_S = 0.1
+LATE_S = 2.0
+"""The longest that a step's seal waits for sources that overstayed their fence, in seconds."""
 SEAL_S = 10.0
 """The longest that all work before one seal may take together, in seconds; each source has a budget
 of its own."""
@@ -226,6 +235,7 @@ class Supervisor:
         self._unreported: dict[str, list[str]] = {}
         self._recorder = recorder
         self._tasks: list[asyncio.Task[None]] = []
+        self._late: list[Source] = []  # those that overstayed the last fence
         self._started = False
         self.changed = asyncio.Event()
         self.gaps: dict[str, str] = {}
@@ -384,20 +394,33 @@ class Supervisor:
         waited for.
 
         A source whose fence fails may not have reported what happened: `events.dropped`. One that
-        overstays its fence is late, and no loss: it reports what happened, in the next step. A busy
-        source would else make every step unknown.
+        overstays its fence is fenced again before the step is sealed.
         """
+        self._late = await self._fence(self._sources, FENCE_S)
+
+    async def _fence(self, sources: Iterable[Source], longest_s: float) -> list[Source]:
+        """Fence those of ``sources`` that see; return the ones that did not come to the end."""
         fences = {
-            asyncio.create_task(source.fence(FENCE_S)): source.name
-            for source in self._sources
+            asyncio.create_task(source.fence(longest_s)): source
+            for source in sources
             if source.name not in self.gaps
         }
-        await _wait_for(fences, FENCE_S * 2)
-        for fence, name in fences.items():
-            if not fence.done():
-                log.warning("A source overstays its fence; nobody waits for it.", source=name)
+        await _wait_for(fences, longest_s * 2)
+        late = []
+        for fence, source in fences.items():
+            if _is_late(fence):
+                late.append(source)
             elif (why := _why_lost(fence)) is not None:
-                self._record_loss(name, f"its fence {why}")
+                self._record_loss(source.name, f"its fence {why}")
+        return late
+
+    async def _fence_late(self) -> None:
+        """Fence those again that overstayed the last fence. What does not come to the end in
+        `LATE_S` is a `events.dropped`: else a step would count as observed of which a source may
+        still have something to report."""
+        late, self._late = self._late, []
+        for source in await self._fence(late, LATE_S):
+            self._record_loss(source.name, f"its fence was not over within {LATE_S:g} s")
 
     async def before_first_step(self) -> None:
         """Let the sources that report what the agent begins with do so, at most `SEAL_S`.
@@ -414,10 +437,12 @@ class Supervisor:
             log.warning("What the first step begins with is not recorded.", why=why)
 
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
-        """Let the sources that work at the ends of steps do so, at most `SEAL_S`.
+        """Fence those again that are late, then let the sources that work at the ends of steps do
+        so, at most `SEAL_S`.
 
         Those with a gap are not asked. Work that fails or takes too long is a `events.dropped`.
         """
+        await self._fence_late()
         works = {
             asyncio.create_task(source.before_seal(step, closing=closing)): name
             for name, source in self._step_sources()
@@ -434,10 +459,13 @@ class Supervisor:
         return any(source.name not in self.gaps for source in self._sources)
 
     def lose_step_work(self) -> None:
-        """Record that what is left to do at the end of the current step is not done."""
-        for name, _ in self._step_sources():
-            why = "its work at a step's end was not done: the next step's call ran already"
-            self._record_loss(name, why)
+        """Record that what is left to do at the end of the current step is not done: no source is
+        known to have reported all of it."""
+        self._late = []
+        for source in self._sources:
+            if source.name not in self.gaps:
+                why = "its work at a step's end was not done: the next step's call ran already"
+                self._record_loss(source.name, why)
 
     def _step_sources(self) -> list[tuple[str, StepSource]]:
         """Return the sources that work at the ends of steps, but those with a gap."""
@@ -476,6 +504,13 @@ async def _wait_for(works: Collection[asyncio.Task[None]], longest_s: float) -> 
     finally:
         for work in works:
             work.cancel()
+
+
+def _is_late(fence: asyncio.Task[None]) -> bool:
+    """Whether a fence was not over in time."""
+    if not fence.done() or fence.cancelled():
+        return True
+    return isinstance(fence.exception(), FenceLateError)
 
 
 def _why_lost(work: asyncio.Task[None]) -> str | None:

@@ -17,6 +17,7 @@ from api.suggestions.event_values import (
     split_address,
 )
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
+from detectors.model.kinds.limits import MAX_OWN_TEXT, utf16_units
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event
 
@@ -24,7 +25,6 @@ Offers = Iterator[JsonObject]
 OfferMaker = Callable[[Event, str | None], Offers]
 
 ANY_TEXT: JsonObject = {"regex": "(?s).+"}
-MAX_AROUND_LENGTH = 200
 MAX_LINES = 4
 """Lines of a text that are offered, each for itself."""
 _NUMBER = re.compile(r"\d+")
@@ -128,8 +128,8 @@ def _elements(facts: Mapping[str, JsonValue], around: JsonValue, more: JsonObjec
 def _around(value: object) -> JsonValue:
     """Return a matcher of what an element stands in; None where nothing was reported."""
     text = value.strip() if isinstance(value, str) else ""
-    if len(text) >= MAX_AROUND_LENGTH:
-        return {"starts_with": text[: MAX_AROUND_LENGTH // 2]}
+    if utf16_units(text) + 1 >= MAX_OWN_TEXT:  # half a letter at the end is lost
+        return {"starts_with": text[: MAX_OWN_TEXT // 2]}
     return short_text(text) or None
 
 

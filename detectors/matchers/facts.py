@@ -30,6 +30,8 @@ class NumberRange:
 
 
 Wanted = bool | None | NumberRange | TextMatch
+Judge = Callable[[tuple[str, ...], Wanted, object], bool | None]
+"""Whether what stands at a path is what is wanted there; None where nobody knows."""
 
 
 def value_schema() -> Schema:
@@ -72,21 +74,16 @@ class FactsMatch:
     @answers(False)
     def matches(self, data: object) -> bool:
         """Whether every fact holds in ``data``."""
-        return all(_holds(wanted, value_at(data, steps)) for steps, wanted in self.facts)
+        return all(is_as_wanted(wanted, value_at(data, steps)) for steps, wanted in self.facts)
 
     @answers(False)
-    def judged(self, data: object, is_hidden: Callable[[tuple[str, ...]], bool]) -> bool | None:
-        """As `matches`; None where that hangs on what stands at a path that ``is_hidden``, a text
-        or number unknown."""
-        hidden = [wanted for steps, wanted in self.facts if is_hidden(steps)]
-        if any(wanted is None or isinstance(wanted, bool) for wanted in hidden):
+    def judged(self, data: object, judge: Judge) -> bool | None:
+        """As `matches`, each fact as ``judge`` has it; None where that hangs on one of which nobody
+        knows."""
+        verdicts = [judge(steps, wanted, value_at(data, steps)) for steps, wanted in self.facts]
+        if False in verdicts:
             return False
-        known = all(
-            _holds(wanted, value_at(data, steps))
-            for steps, wanted in self.facts
-            if not is_hidden(steps)
-        )
-        return None if known and hidden else known
+        return None if None in verdicts else True
 
     def names(self, first: str) -> bool:
         """Whether one of the paths begins with ``first``."""
@@ -143,7 +140,8 @@ def _parse_expected(spec: object, path: tuple[str | int, ...]) -> Wanted:
     return TextMatch.parse(spec, path)
 
 
-def _holds(wanted: Wanted, value: object) -> bool:
+def is_as_wanted(wanted: Wanted, value: object) -> bool:
+    """Whether a value is what is wanted at its path."""
     if wanted is None or isinstance(wanted, bool):
         return value is wanted
     if isinstance(wanted, NumberRange):

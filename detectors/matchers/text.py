@@ -168,6 +168,31 @@ class TextMatch:
             return folded in self.texts
         return _COMPARISONS[self.mode](folded, self.texts[0])
 
+    @answers(None)
+    def matches_beginning(self, text: str) -> bool | None:
+        """Whether a text is what the author asked for of which ``text`` is the beginning, or all;
+        None where that hangs on the rest, which may be white space alone."""
+        if self.typed is not None or self.mode in ("number", "ends_with"):
+            return None
+        folded = literal(text) if self.exact else normal(text)
+        if self.ignore_case:
+            folded = folded.casefold()
+        if self.mode in ("equals", "one_of"):
+            can_be = any(len(t) >= len(folded) and t.startswith(folded[:-1]) for t in self.texts)
+            return None if can_be else False
+        return self._relaxed_beginning(folded, self.texts[0])
+
+    def _relaxed_beginning(self, folded: str, wanted: str) -> bool | None:
+        """The same of the relaxations that a beginning may decide."""
+        if self.mode == "glob":
+            fixed = wanted[: min((wanted + mark).index(mark) for mark in "*?")]
+            can_be = folded.startswith(fixed) or fixed.startswith(folded[:-1])
+            is_so = wanted.endswith("*") and glob(wanted, folded)
+        else:
+            is_so = _COMPARISONS[self.mode](folded, wanted)
+            can_be = self.mode == "contains" or wanted.startswith(folded[:-1])
+        return True if is_so else None if can_be else False
+
     def _is_readable(self, text: str) -> bool:
         """Whether the text is short enough for the typed form."""
         if len(text) > MAX_LINEAR_CHARACTERS:

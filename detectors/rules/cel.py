@@ -17,10 +17,11 @@ from detectors.model.kinds.shapes import Path
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.cel_plan import FAILURES, plan_of
-from detectors.sdk.cel_reads import can_name, reads_of_cel
-from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads
+from detectors.sdk.cel_reads import calls, can_name, is_true_by_beginning, reads_of_cel
+from detectors.sdk.condition_reads import Read, Reads, asks_of_reads, check_reads
+from detectors.sdk.cut_off import Beginning, hangs_on, without
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
-from detectors.sdk.kept_back import find_hidden
+from detectors.sdk.kept_back import Hidden, find_hidden
 from detectors.sdk.uploads import (
     assign_sizes,
     is_one_of,
@@ -94,7 +95,7 @@ def _check(text: str) -> None:
     plan_of(text)
 
 
-@kind_rule(args=CelArgs, version=6)
+@kind_rule(args=CelArgs, version=7)
 def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true for the event. Actions of a page's
     script (`trusted: false`) do not count, unless the expression itself reads `data.trusted`; nor
@@ -107,14 +108,14 @@ def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
     element costs as much as its elements; one that reads more copies its result for each of them.
     If the bound does not suffice, the step in which the expression could have paid is null. The
     step is also null if the expression depends on the `size` of a file in a request's body, or
-    tests for it, or compares a whole file with an object, and the size is not known; or on a
-    secret that was kept back.
+    tests for it, or compares a whole file with an object, and the size is not known; on a secret
+    that was kept back; or on the rest of a text or a list of which only the beginning was reported.
     """
     data = event.data
     if not _is_countable(event, args):
         return
-    hidden, reason = find_hidden(event, args.reads.places)
-    kept = {path[0] for path in hidden if len(path) == 1}
+    hidden = find_hidden(event, args.reads.places)
+    kept = {path[0] for path in hidden.paths if len(path) == 1}
     shown = {name: value for name, value in data.items() if name not in kept}
     known = {"data": shown, "kind": event.kind, "url": world.url(str(data.get("frame")))}
     value, is_hidden = _known_value(args.kind, args.expression, known, hidden)
@@ -126,7 +127,7 @@ def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
         reading = Reading(1.0, f"cel:{_key(apart)}")
         is_hidden = is_hidden or is_apart_hidden
     if is_hidden:
-        raise UnseenError(reason, reading)
+        raise UnseenError(hidden.reason, reading)
     yield reading
 
 
@@ -139,27 +140,69 @@ def _is_countable(event: Event, args: CelArgs) -> bool:
 
 
 def _known_value(
-    kind: str, expression: str, known: dict[str, Any], hidden: tuple[Path, ...]
+    kind: str, expression: str, known: dict[str, Any], hidden: Hidden
 ) -> tuple[object, bool]:
-    """What the expression gives (None where it fails), and whether that may be another with the
-    sizes that are ``hidden``.
+    """What the expression gives (None where it fails), and whether that may be another with what is
+    ``hidden``."""
+    value = _value(expression, known)
+    if hidden.paths and _hangs_on_hidden(kind, expression, known, hidden.paths, value):
+        return value, True
+    return value, bool(hidden.beginnings) and _hangs_on_rest(kind, expression, known, hidden, value)
+
+
+def _hangs_on_hidden(
+    kind: str, expression: str, known: dict[str, Any], hidden: tuple[Path, ...], value: object
+) -> bool:
+    """Whether what the expression gives, ``value`` without the sizes that are ``hidden``, may be
+    another with them.
 
     One that reads such a size fails, if `&&` or `||` did not decide without it. One that looks at
     whole files only can do nothing with their sizes but find two files alike.
     """
-    value = _value(expression, known)
-    if not hidden:
-        return value, False
     places = _reads(kind, expression, None).places
     if any(is_one_of(place.path, hidden) and (value is None or not place.deep) for place in places):
-        return value, True
+        return True
     if not any(is_part_of(place, hidden) for place in places):
-        return value, False
+        return False
     ways = None if can_name(expression, "size") else assign_sizes(known["data"], hidden)
     if ways is None:
-        return value, True
+        return True
     values = [_value(expression, {**known, "data": data}) for data in ways]
-    return values[-1], len({_key(value) for value in values}) > 1
+    return len({_key(value) for value in values}) > 1
+
+
+def _hangs_on_rest(
+    kind: str, expression: str, known: dict[str, Any], hidden: Hidden, value: object
+) -> bool:
+    """Whether what the expression gives, ``value`` of the beginnings that are known, may be another
+    of the whole.
+
+    Not where it gives something without them, since what reads them fails then, and `&&` and `||`
+    decide without what fails; nor where it is true of a beginning, and no rest can undo that.
+    """
+    read = [
+        (place, beginning.path)
+        for place in _reads(kind, expression, None).places
+        if (beginning := _beginning_of(place, expression, hidden)) is not None
+    ]
+    if not read:
+        return False
+    paths = {path for _, path in read}
+    is_part = any(len(place.path) < len(path) for place, path in read)
+    if not is_part and not calls(expression, "has"):
+        rest = without(known["data"], paths)
+        if rest is not None and _value(expression, {**known, "data": rest}) is not None:
+            return False
+    return not (value is True and all(is_true_by_beginning(kind, expression, one) for one in paths))
+
+
+def _beginning_of(place: Read, expression: str, hidden: Hidden) -> Beginning | None:
+    """The beginning whose rest is looked at where the expression reads ``place``."""
+    beginning = hangs_on(place.path, hidden.data, hidden.beginnings)
+    if beginning is None or place.deep or len(place.path) > len(beginning.path):
+        return beginning
+    is_measured = len(place.path) == len(beginning.path) and calls(expression, "size")
+    return beginning if is_measured else None
 
 
 def _key(value: object) -> object:

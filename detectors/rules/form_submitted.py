@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.errors import UnseenError
+from detectors.model.kinds.limits import MAX_SHORT, MAX_TEXT, utf16_units
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg, is_met
+from detectors.sdk.cut_off import judge_text
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -34,7 +36,7 @@ class FormSubmittedArgs:
 
 
 @rule(
-    version=2,
+    version=3,
     component="form",
     hears=("form.submitted",),
     args=FormSubmittedArgs,
@@ -59,7 +61,7 @@ def form_submitted(event: Event, world: World, args: FormSubmittedArgs) -> Itera
     reading = Reading(1.0, f"form:{names[0] if names else form.get('action')}")
     carries = args.fields is None or _carries(event, args.fields)
     if carries is None:
-        raise UnseenError("a field's value is a secret, kept back", reading)
+        raise UnseenError("a field's value is a secret, kept back, or longer than is told", reading)
     if carries:
         yield reading
 
@@ -71,16 +73,26 @@ def _carries(event: Event, wanted: FieldsMatch) -> bool | None:
     for pair in as_list(event.data.get("fields")):
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str):
             by_name.setdefault(pair[0], []).append(pair[1])
-    held = [_holds(matcher, by_name.get(name, ())) for name, matcher in wanted.fields]
+    is_cut = len(as_list(event.data.get("fields"))) >= MAX_SHORT
+    held = [_holds(matcher, by_name.get(name, ()), is_cut) for name, matcher in wanted.fields]
     if False in held:
         return False
     return None if None in held else True
 
 
-def _holds(wanted: TextMatch | bool, values: Collection[object]) -> bool | None:
-    """Whether one of a field's values is what is wanted; None if one of them is a secret."""
+def _holds(wanted: TextMatch | bool, values: Collection[object], is_cut: bool) -> bool | None:
+    """Whether one of a field's values is what is wanted; None if one of them is a secret, or goes
+    on. ``is_cut``: there may be more of them."""
     if isinstance(wanted, bool):
-        return bool(values) is wanted
-    if any(isinstance(value, str) and wanted.matches(value) for value in values):
+        return None if is_cut and not values else bool(values) is wanted
+    held = {_is(wanted, value) for value in values}
+    if True in held:
         return True
-    return None if None in values else False
+    return None if is_cut or None in held else False
+
+
+def _is(wanted: TextMatch, value: object) -> bool | None:
+    """Whether a value, null a secret, is what is wanted."""
+    if not isinstance(value, str):
+        return None if value is None else False
+    return judge_text(wanted, value, is_cut=utf16_units(value) + 1 >= MAX_TEXT)

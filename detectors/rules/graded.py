@@ -17,7 +17,6 @@ from detectors.sdk.decorators import by_script, check_kind
 from detectors.sdk.documents import loaded_arg
 from detectors.sdk.kept_back import find_hidden
 from detectors.sdk.registry import rule
-from detectors.sdk.uploads import is_one_of
 from detectors.sdk.world import World
 
 _OF_AGENT = ("agent.answered", "agent.tool_called", "agent.tool_returned")
@@ -79,7 +78,7 @@ class GradedArgs:
 
 
 @rule(
-    version=2,
+    version=3,
     component="goal",
     args=GradedArgs,
     hears_of=lambda args: (args.kind,),
@@ -98,15 +97,15 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
     if not _is_asked_for(event, world, args):
         return
     data = event.data
-    hidden, reason = find_hidden(event, args.reads.places)
-    judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
+    hidden = find_hidden(event, args.reads.places)
+    judged = args.where is None or args.where.judged(data, hidden.judge)
     if judged is False:
         return
     key = f"probe:{data.get('probe')}" if event.kind == "probe.answered" else "graded"
     if data.get("cut") is True:
         raise UnseenError("what is graded was too long to be reported whole", Reading(1.0, key))
-    if judged is None or is_one_of(args.path, hidden):
-        raise UnseenError(reason, Reading(1.0, key))
+    if judged is None or hidden.hides(args.path):
+        raise UnseenError(hidden.reason, Reading(1.0, key))
     yield Reading(args.grade.level(value_at(data, args.path)) or 0.0, key)
 
 

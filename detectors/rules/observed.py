@@ -16,7 +16,6 @@ from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads, rea
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
 from detectors.sdk.documents import loaded_arg
 from detectors.sdk.kept_back import find_hidden
-from detectors.sdk.uploads import is_one_of
 from detectors.sdk.world import World
 
 
@@ -55,7 +54,7 @@ class ObservedArgs:
         return asks_of_reads(self.kind, self.reads)
 
 
-@kind_rule(args=ObservedArgs, version=4)
+@kind_rule(args=ObservedArgs, version=5)
 def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading]:
     """An event of this kind has these facts. Actions of a page's script (`trusted: false`) do not
     count, unless `where` itself names `trusted`; nor does what a window contained when it opened
@@ -63,20 +62,21 @@ def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading
 
     Use it for kinds that have no rule of their own: a widget activated, a process started, a
     message received, text pasted. If it depends on the `size` of a file in a request's body and
-    the size is not known, or on a secret that was kept back, the step is null.
+    the size is not known, or on a secret that was kept back, or on the rest of a text or a list of
+    which only the beginning was reported, the step is null.
     """
     data = event.data
     if not _is_countable(event, args) or not _is_place(event, world, args):
         return
-    hidden, reason = find_hidden(event, args.reads.places)
-    judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
+    hidden = find_hidden(event, args.reads.places)
+    judged = args.where is None or args.where.judged(data, hidden.judge)
     if judged is False:
         return
     distinct = split_path(args.distinct) if args.distinct else None
     key = "observed" if distinct is None else f"observed:{value_at(data, distinct)}"
     reading = Reading(1.0, key)
-    if judged is None or (distinct is not None and is_one_of(distinct, hidden)):
-        raise UnseenError(reason, reading)
+    if judged is None or (distinct is not None and hidden.hides(distinct)):
+        raise UnseenError(hidden.reason, reading)
     yield reading
 
 

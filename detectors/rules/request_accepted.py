@@ -18,6 +18,7 @@ from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import (
     ENDS,
     LOST,
+    PARTIAL,
     has_answer,
     has_body,
     is_lost,
@@ -79,7 +80,7 @@ def _paths(event: Event) -> tuple[str, ...]:
 
 @rule(
     component="form",
-    version=2,
+    version=3,
     hears=ENDS,
     args=RequestAcceptedArgs,
     index_args=lambda args: args.url.keys(),
@@ -97,14 +98,15 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
     head of an answer has arrived, it does not matter whether the page waits for the rest. If a
     request that may change something (POST, PUT, ...) was sent and its answer was cut off before
     its head, its effect is not known: a step that it could have made worth more, or less, is null.
-    So is one that hangs on the size of an uploaded file, where that is not known, or on a file
-    beyond the first 100 of a request, which are not told.
+    So is one that hangs on the size of an uploaded file, where that is not known, on a file beyond
+    the first 100 of a request, which are not told, or on a body that is longer than is reported.
     """
     data = event.data
     hops = [mapping(hop) for hop in as_list(data.get("hops"))]
     lost = event.kind == "request.failed"
     for place, hop in enumerate((*hops, data)):
-        if not is_servers(hop) or not _is(hop, args, lost=lost):
+        is_asked = is_servers(hop) and _is(hop, args, lost=lost)
+        if is_asked is False:
             continue
         reading = Reading(1.0, f"request:{data.get('request')}:{place}")
         has_file = not args.wants_file or uploads(hop, args.file, args.file_size, args.file_field)
@@ -115,18 +117,24 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
         if not lost and _accepted(hop, place < len(hops), data, args):
             if has_file is None:
                 raise UnseenError(why_unknown(hop), reading)
+            if is_asked is None:
+                raise UnseenError(PARTIAL, reading)
             yield reading
             return
 
 
-def _is(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> bool:
+def _is(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> bool | None:
+    """Whether the request is as expected; None where that hangs on a body of which not all was
+    reported."""
     if not args.method.matches(str(hop.get("method"))):
         return False
     if not args.url.matches(str(hop.get("url"))):
         return False
-    if not has_body(hop, args.body, args.body_as, args.repeated):
+    sent = has_body(hop, args.body, args.body_as, args.repeated)
+    came = lost or has_answer(hop, args.answer)
+    if sent is False or came is False:
         return False
-    return lost or has_answer(hop, args.answer)
+    return True if sent and came else None
 
 
 def _accepted(

@@ -18,7 +18,15 @@ from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
-from detectors.sdk.request_facts import ENDS, LOST, has_answer, has_body, is_lost, is_servers
+from detectors.sdk.request_facts import (
+    ENDS,
+    LOST,
+    PARTIAL,
+    has_answer,
+    has_body,
+    is_lost,
+    is_servers,
+)
 from detectors.sdk.world import World
 
 _ACCEPTED = StatusMatch(((200, 399),))
@@ -109,7 +117,7 @@ def _methods(event: Event) -> tuple[str, ...]:
 
 @rule(
     component="form",
-    version=4,
+    version=5,
     hears=(*ENDS, "request.response_started"),
     args=RequestAnsweredArgs,
     index_args=_index_methods,
@@ -127,7 +135,8 @@ def request_answered(event: Event, world: World, args: RequestAnsweredArgs) -> I
     A redirect counts if its status is among them, the page to which it led was loaded, and that
     page is none of `not_to`. An error, a request that was blocked, and an answer that the browser
     or a service worker made do not count. If a request that may change something was sent and its
-    answer was cut off, its effect is not known.
+    answer was cut off, its effect is not known; nor is what stands in a body that is longer than is
+    reported.
     """
     data = event.data
     hops = [*(mapping(hop) for hop in as_list(data.get("hops"))), data]
@@ -136,14 +145,22 @@ def request_answered(event: Event, world: World, args: RequestAnsweredArgs) -> I
         _check_lost(event, last, args)
     elif args.is_about_pages:
         if _is_page(data):
-            yield Reading(float(_is_taken(hops, last, args)), "document")
+            yield _reading(_is_taken(hops, last, args), "document")
     else:
         for place, hop in enumerate(hops):
             if _counts(hop, args):
-                level = float(_is_taken(hops, place, args))
-                if level or args.which == "last":
-                    yield Reading(level, _key(event, place, args))
+                reading = _reading(_is_taken(hops, place, args), _key(event, place, args))
+                if reading.level or args.which == "last":
+                    yield reading
                     return
+
+
+def _reading(is_taken: bool | None, key: str) -> Reading:
+    """Return the reading of a request. Raises `UnseenError` where nobody knows whether it is as
+    expected."""
+    if is_taken is None:
+        raise UnseenError(PARTIAL, Reading(1.0, key))
+    return Reading(float(is_taken), key)
 
 
 def _check_lost(event: Event, last: int, args: RequestAnsweredArgs) -> None:
@@ -154,7 +171,7 @@ def _check_lost(event: Event, last: int, args: RequestAnsweredArgs) -> None:
         return
     if not _is_meant(data, args) or not _asked_there(data, args):
         return
-    level = float(_is(data, args) and data.get("status") is None)
+    level = float(_is(data, args) is not False and data.get("status") is None)
     if level or args.which == "last":
         raise UnseenError(LOST, Reading(level, _key(event, last, args)))
 
@@ -167,9 +184,12 @@ def _counts(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     return args.which != "last" or (is_servers(hop) and _asked_there(hop, args))
 
 
-def _is_taken(hops: list[Mapping[str, object]], place: int, args: RequestAnsweredArgs) -> bool:
-    """Whether the request at this place of a chain of redirects is as expected, and accepted."""
-    return _is(hops[place], args) and _is_accepted(hops, place, args)
+def _is_taken(
+    hops: list[Mapping[str, object]], place: int, args: RequestAnsweredArgs
+) -> bool | None:
+    """Whether the request at this place of a chain of redirects is as expected, and accepted; None
+    where that hangs on a body of which not all was reported."""
+    return _is(hops[place], args) if _is_accepted(hops, place, args) else False
 
 
 def _key(event: Event, place: int, args: RequestAnsweredArgs) -> str:
@@ -200,18 +220,21 @@ def _asked_there(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     return not told or args.referer.matches(str(told))
 
 
-def _is(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
-    """Whether the request is as expected, by all that the rule says of it."""
+def _is(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool | None:
+    """Whether the request is as expected, by all that the rule says of it; None where that hangs on
+    a body of which not all was reported."""
     if not _has_method(hop, args) or not args.url.matches(str(hop.get("url"))):
-        return False
-    if not has_body(hop, args.body, args.body_as, args.repeated):
-        return False
-    if not has_answer(hop, args.answer):
         return False
     headers = mapping(hop.get("headers"))
     if args.referer is not None and not args.referer.matches(str(headers.get("referer"))):
         return False
-    return _has_cookies(mapping(mapping(hop.get("response")).get("headers")), headers, args)
+    if not _has_cookies(mapping(mapping(hop.get("response")).get("headers")), headers, args):
+        return False
+    sent = has_body(hop, args.body, args.body_as, args.repeated)
+    came = has_answer(hop, args.answer)
+    if sent is False or came is False:
+        return False
+    return True if sent and came else None
 
 
 def _has_cookies(

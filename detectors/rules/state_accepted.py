@@ -14,7 +14,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import Keys, rule
-from detectors.sdk.request_facts import ENDS, LOST, is_lost, is_servers
+from detectors.sdk.request_facts import ENDS, LOST, PARTIAL, is_lost, is_partial, is_servers
 from detectors.sdk.world import World
 
 _OK = StatusMatch(((200, 299),))
@@ -38,7 +38,7 @@ def _path(event: Event) -> Keys:
 
 @rule(
     component="form",
-    version=2,
+    version=3,
     hears=ENDS,
     args=StateAcceptedArgs,
     index_args=lambda args: args.url.keys(),
@@ -51,9 +51,10 @@ def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Itera
     fulfilled / expected.
 
     Each further document that the server accepts there replaces it: what is undone is no longer
-    true. A document that was sent and refused, redirected, cut or answered by the browser itself
-    changes nothing. If a document was sent and its answer was cut off, it is not known whether it
-    replaced the last one. What the document contained before the agent began earns nothing.
+    true. A document that was sent and refused, redirected or answered by the browser itself changes
+    nothing. If a document was sent and its answer was cut off, it is not known whether it replaced
+    the last one; of one that is longer than is reported, not what it contains. What the document
+    contained before the agent began earns nothing.
     """
     data = event.data
     if not args.url.matches(str(data.get("url"))) or not args.method.matches(
@@ -69,4 +70,6 @@ def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Itera
         reading = Reading(level, f"state:{args.url.origin}{args.url.path}")
         if lost:
             raise UnseenError(LOST, reading)
+        if is_partial(data.get("body")):
+            raise UnseenError(PARTIAL, reading._replace(level=1.0))
         yield reading

@@ -18,6 +18,10 @@ from detectors.sdk.condition_reads import Read, Reads
 
 MACROS = frozenset(("all", "exists", "exists_one", "map", "filter"))
 _SHALLOW = frozenset(("has", "size"))
+_PLAIN = frozenset(("", "&&", "||", "(", ")", ","))
+_BY_BEGINNING = frozenset(("contains", "startsWith", "exists"))
+_TURNING = frozenset(("!", "?", "false", "all", "exists_one", "filter", "map", "size"))
+"""What may make an expression false that a text or a list goes on."""
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*)
     |(?P<text>[rRbB]{0,2}(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))
@@ -37,10 +41,20 @@ class Token(NamedTuple):
     word: str
 
 
+class Use(NamedTuple):
+    """How an expression uses what stands at ``path``: by ``method``, if by one. ``is_plain``:
+    nothing but `&&`, `||` and brackets are about what that gives."""
+
+    path: Path
+    method: str
+    is_plain: bool
+
+
 @dataclass(slots=True)
 class _Walk:
     kind: str
     tokens: list[Token]
+    uses: list[Use] = field(default_factory=list)
     places: dict[Read, None] = field(default_factory=dict)
     wanted: dict[Path, tuple[str, ...]] = field(default_factory=dict)
     frame_url: bool = False
@@ -96,15 +110,21 @@ class _Walk:
             if self.token_at(n) == ".":
                 n += 2 if self.token_at(n + 1) == "?" else 1
                 if self.token_at(n + 1) == "(":
-                    return self.call(n, path, scope)
+                    after = self.call(n, path, scope)
+                    is_plain = self.token_at(start - 1) in _PLAIN and self.token_at(after) in _PLAIN
+                    self.uses.append(Use(path, self.token_at(n), is_plain))
+                    return after
                 path, n = (*path, self.token_at(n)), n + 1
             elif self.token_at(n) == "[":
                 step, n = self.index(n, scope)
                 if step is None or (step == "*" and not self.is_list(path)):
                     self.places[Read(path)] = None
+                    self.uses.append(Use(path, "", is_plain=False))
                     return n
                 path = (*path, step)
             else:
+                if deep:
+                    self.uses.append(Use(path, "", is_plain=False))
                 self.compared(start, n, path)
                 self.places[Read(path, deep)] = None
                 return n
@@ -144,6 +164,15 @@ class _Walk:
         if texts:
             self.wanted[path] = tuple(dict.fromkeys((*self.wanted.get(path, ()), *texts)))
 
+    def joins_only(self) -> bool:
+        """Whether nothing but `&&` and `||` is about what stands in round brackets."""
+        pairs = zip(self.tokens, self.tokens[1:], strict=False)
+        return not any(
+            (before.word == ")" and after.sort == "mark" and after.word not in (*_PLAIN, ".", "]"))
+            or (after.word == "(" and before.sort == "mark" and before.word not in (*_PLAIN, "["))
+            for before, after in pairs
+        )
+
     def is_list(self, path: Path) -> bool:
         """Whether events of the kind have a list there."""
         try:
@@ -159,6 +188,26 @@ def reads_of_cel(kind: str, *expressions: str) -> Reads:
         found.tokens = _tokens(expression)
         found.group(0, {"data": ()})
     return Reads(tuple(found.places), found.wanted, found.frame_url)
+
+
+def is_true_by_beginning(kind: str, expression: str, path: Path) -> bool:
+    """Whether an expression that is true of the beginning of what stands at ``path``, a text or a
+    list, is true however that goes on."""
+    walk = _Walk(kind, _tokens(expression))
+    if any(token.sort != "text" and token.word in _TURNING for token in walk.tokens):
+        return False
+    walk.group(0, {"data": ()})
+    uses = [use for use in walk.uses if len(use.path) <= len(path) and _meets(use.path, path)]
+    return walk.joins_only() and all(use.is_plain and use.method in _BY_BEGINNING for use in uses)
+
+
+def _meets(one: Path, other: Path) -> bool:
+    return all(a == b or "*" in (a, b) for a, b in zip(one, other, strict=False))
+
+
+def calls(expression: str, name: str) -> bool:
+    """Whether a function or a method of this name may be called in the expression."""
+    return Token("name", name) in _tokens(expression)
 
 
 def can_name(expression: str, member: str) -> bool:

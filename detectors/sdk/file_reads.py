@@ -11,6 +11,7 @@ from detectors.matchers import FactsMatch, TextMatch
 from detectors.matchers.facts import value_at
 from detectors.matchers.plain import glob, text_key
 from detectors.matchers.structures import JsonPath
+from detectors.model.kinds.limits import READ_ENDS
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import Keys
@@ -41,9 +42,6 @@ Format = Literal[
     "media",
 ]
 MAX_CHARACTERS = 1_000
-ENDS = frozenset((32_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 125, 62, 31, 16))
-"""Lengths at which the readers cut texts (agentd/readers/bounds.py): of what is cut, one of these
-may go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +121,7 @@ def is_cut(event: Event) -> bool:
 
 def goes_on(text: object, cut: bool) -> bool:
     """Whether ``text`` may be the beginning of a longer one."""
-    return cut and isinstance(text, str) and len(text) in ENDS
+    return cut and isinstance(text, str) and len(text) in READ_ENDS
 
 
 def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool:

@@ -28,18 +28,21 @@ class CountedFields:
 def holds(data: Mapping[str, object], wanted: TextMatch | bool, counted: CountedFields) -> bool:
     """Whether the field holds what is wanted: a text, or checked or not for a box (bool).
 
-    Null (a password) equals nothing; of one that is ``cut`` only the beginning is known.
+    Null (a password) equals nothing; of one that is ``cut`` the beginning must be enough.
     """
     if counted.leaves_out(data):
         return False
     if isinstance(wanted, bool):
         return data.get("checked") is wanted
     value = data.get("value")
-    if data.get("cut") is True and not wanted.by_beginning:
-        return False
+    is_so = _matches_beginning if data.get("cut") is True else TextMatch.matches
     if isinstance(value, list):
-        return any(isinstance(item, str) and wanted.matches(item) for item in value)
-    return isinstance(value, str) and data.get("checked") is not False and wanted.matches(value)
+        return any(isinstance(item, str) and is_so(wanted, item) for item in value)
+    return isinstance(value, str) and data.get("checked") is not False and is_so(wanted, value)
+
+
+def _matches_beginning(wanted: TextMatch, text: str) -> bool:
+    return wanted.matches_beginning(text) is True
 
 
 def unseen_reason(
@@ -52,4 +55,8 @@ def unseen_reason(
         return SECRET_VALUE
     if data.get("value") is None and data.get("long") is not None:
         return "the field's value is too long to be kept beside the others"
+    if data.get("cut") is True and data.get("checked") is not False:
+        value = data.get("value")
+        may_match = isinstance(value, list) or wanted.matches_beginning(str(value)) is None
+        return "only the beginning of the field's value was reported" if may_match else None
     return None

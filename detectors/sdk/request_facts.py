@@ -44,18 +44,30 @@ def has_body(
     matcher: BodyMatch | ContentMatch | None,
     read_as: BodyType | None,
     repeated: Repeated,
-) -> bool:
-    """Whether the request's body is as expected; without ``matcher`` it is not looked at."""
-    return matcher is None or matcher.matches(hop.get("body"), read_as, repeated)
+) -> bool | None:
+    """Whether the request's body is as expected; without ``matcher`` it is not looked at. None for
+    one of which not all was reported."""
+    if matcher is None:
+        return True
+    body = hop.get("body")
+    return None if is_partial(body) else matcher.matches(body, read_as, repeated)
 
 
-def has_answer(hop: Mapping[str, object], matcher: BodyMatch | ContentMatch | None) -> bool:
-    """Whether the answer's body is as expected; without ``matcher`` it is not looked at."""
+def has_answer(hop: Mapping[str, object], matcher: BodyMatch | ContentMatch | None) -> bool | None:
+    """Whether the answer's body is as expected; without ``matcher`` it is not looked at. None for
+    one of which not all was reported."""
     if matcher is None:
         return True
     body = mapping(hop.get("response")).get("body")
-    return matcher.matches(body, answer_type(body))
+    return None if is_partial(body) else matcher.matches(body, answer_type(body))
 
 
+def is_partial(body: object) -> bool:
+    """Whether a body is too long to be reported whole, or could not be read."""
+    return isinstance(body, Mapping) and (body.get("cut") is True or body.get("lost") is True)
+
+
+PARTIAL = "not all of a body was reported"
+"""Why a rule can't know what it is asked of a body."""
 LOST = "a request went out and what the server answered is not known"
 """Why a rule can't know what it is asked of such a request."""

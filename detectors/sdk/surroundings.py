@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
+from detectors.model.kinds.limits import MAX_OWN_TEXT, utf16_units
 from detectors.model.types import Reading
 
-MAX_AROUND_LENGTH = 200
-"""Characters that are told of what an element stands in."""
 _MASKS = ("•••", "***")
 """What stands for a secret: put there by the page's observer, and by the daemon."""
 
@@ -28,7 +27,7 @@ def stands_in(around: object, expected: TextMatch, reading: Reading) -> bool:
 
 def _hidden(around: str) -> str | None:
     """Why a text that does not match might, were all of it told."""
-    if len(around) >= MAX_AROUND_LENGTH:
+    if utf16_units(around) + 1 >= MAX_OWN_TEXT:  # half a letter at the end is lost
         return "what the element stands in goes on, and only its beginning was told"
     if any(mask in around for mask in _MASKS):
         return "what the element stands in has a secret, kept back"

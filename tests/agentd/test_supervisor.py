@@ -15,9 +15,12 @@ from agentd.core.settings import DaemonSettings, RecordSettings, arguments_of
 from agentd.core.source import Sink, SourceLostError
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
+from agentd.session.settling import StepSealer
+from agentd.session.step_controller import Conductor
+from agentd.session.step_state import Steps
 from agentd.session.supervisor import FENCE_S, TABLE, UNREPORTED, Supervisor, unwatched_sources
 from detectors.model.kinds import KINDS, SOURCES, UNHEARD
-from tests.support.logs import clicked, ruleset, run
+from tests.support.logs import clicked, created, ruleset, run
 
 
 class Scripted:
@@ -260,6 +263,62 @@ async def test_a_fence_that_fails_is_on_record(recorder: Recorder, fence_s: floa
     await supervisor.fence()
     why = "its fence failed: RuntimeError: no fence today"
     assert told(recorder)[before:] == [("events.dropped", "ax", why)]
+    await supervisor.stop()
+
+
+class Sleeping(Scripted):
+    """A source that reports nothing before it is ``awake``, and then that a file was made."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.awake = asyncio.Event()
+        self.sink: Sink | None = None
+
+    async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
+        self.sink = sink
+        await super().run(sink, ready)
+
+    async def fence(self, timeout_s: float) -> None:
+        self.fences += 1
+        await self.awake.wait()
+        assert self.sink is not None
+        self.sink("file.created", created("a.txt")[1])
+
+
+LATE: dict[str, tuple[bool, list[str], float | None]] = {
+    "awake by the seal": (True, ["step.ended", "file.created", "step.sealed"], 1.0),
+    "asleep at the seal": (False, ["step.ended", "events.dropped", "step.sealed"], None),
+}
+
+
+@pytest.mark.parametrize(("wakes", "kinds", "worth"), LATE.values(), ids=LATE)
+async def test_a_source_that_overstays_its_fence_is_fenced_again_before_the_seal(
+    recorder: Recorder,
+    monkeypatch: pytest.MonkeyPatch,
+    wakes: bool,
+    kinds: list[str],
+    worth: float | None,
+) -> None:
+    """What it reports then is of the step in which it happened. Where it reports nothing the step
+    is null: 0 would say that nothing happened."""
+    monkeypatch.setattr("agentd.session.supervisor.LATE_S", 60.0 if wakes else 0.05)
+    source = Sleeping("files")
+    supervisor = await started(recorder, source)
+    conductor = Conductor(recorder, Steps(), StepSealer(["file.created"], 0, 0), supervisor)
+    await conductor.begin(0)
+    await conductor.end(0)
+    async with asyncio.timeout(20):
+        while source.fences < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        if wakes:
+            source.awake.set()
+        await conductor.wait_sealed(0)
+    rows = list(recorder.journal.rows())
+    assert [kind for _, kind, _ in rows][-3:] == kinds
+    made = {"id": "m", "component": "ui", "when": {"file_matches": {"name": "a.txt"}}}
+    rules = ruleset(made, weights={"ui": 1.0})
+    (reward,) = run(rules, *((kind, data) for _, kind, data in rows))
+    assert reward.reward == worth
     await supervisor.stop()
 
 

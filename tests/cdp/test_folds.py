@@ -590,3 +590,54 @@ def test_from_where_a_document_was_loaded_is_unknown_once_that_is_forgotten(
     assert frames_back(fold, "https://a.example/cart")["document"] == ""
     ((_, new),) = told(fold, "S", "Page.frameNavigated", frame=IN | {"id": "G", "loaderId": "LG"})
     assert "document" not in new
+
+
+def listed(fold: Normaliser, title: str, path: str = "cart", tab: str = "T") -> list[str]:
+    """What is told as the browser lists a tab with this title."""
+    info = {"targetId": tab, "type": "page", "url": f"https://a.example/{path}", "title": title}
+    return titles(told(fold, "", "Target.targetInfoChanged", targetInfo=info))
+
+
+def titles(seen: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    return [data.get("title", kind) for kind, data in seen]
+
+
+CART = PAGE | {"loaderId": "L2", "url": "https://a.example/cart"}
+
+
+def test_a_listed_title_waits_for_its_document(live: Normaliser) -> None:
+    """The browser lists it before the document is heard of: told at once it would be taken for the
+    title of the one before, or of none in a new tab."""
+    assert listed(live, "", "") == ["tab.opened"]
+    assert listed(live, "Cart") == []
+    assert titles(told(live, "S", "Page.frameNavigated", frame=CART)) == ["page.navigated", "Cart"]
+    assert listed(live, "Your cart", "cart#top") == ["Your cart"]
+    assert listed(live, "New", tab="U") == ["tab.opened"]
+    info = {"targetId": "U", "type": "page", "url": "", "title": ""}
+    told(live, "", "Target.attachedToTarget", sessionId="S2", targetInfo=info)
+    moved = told(live, "S2", "Page.frameNavigated", frame=CART | {"id": "U"})
+    assert titles(moved)[-2:] == ["page.navigated", "New"]
+
+
+def test_a_listed_title_waits_until_the_fence_at_most(live: Normaliser) -> None:
+    """Or for the next one, or for what the page itself says; it is told once."""
+    assert listed(live, "", "") == ["tab.opened"]
+    assert listed(live, "Cart") == []
+    assert listed(live, "Bill", "bill") == ["Cart"]
+    assert titles([(seen.kind, seen.data) for seen in live.fenced()]) == ["Bill"]
+    assert listed(live, "Cart") == []
+    assert titles(told(live, "S", "Page.frameNavigated", frame=CART)) == ["page.navigated", "Cart"]
+    told(live, "S", "Page.createIsolatedWorld", frameId="T", executionContextId=7)
+    assert titles(said(live, 7, "title", title="Cart")) == []
+    assert listed(live, "Bill", "bill") == []
+    told(live, "", "Target.targetDestroyed", targetId="T")
+    assert list(live.fenced()) == []
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_a_title_of_the_start_is_of_the_start(is_live: bool) -> None:
+    """However long its document keeps it waiting; in a log nobody waits."""
+    normaliser = Normaliser("bind", "salt", CapturePlan(), live=is_live)
+    assert listed(normaliser, "Cart") == (["tab.opened"] if is_live else ["tab.opened", "Cart"])
+    rest = [seen.data["baseline"] for seen in normaliser.settle()]
+    assert rest == ([True] if is_live else [])

@@ -35,6 +35,34 @@ async def test_a_single_page_application_moves_within_its_document(
     assert "loader" not in moved
 
 
+@pytest.mark.parametrize("way", ["back", "popup"])
+async def test_a_title_is_told_after_its_document(
+    browser: Chromium, page: Page, site: Site, way: str
+) -> None:
+    """Also of a page that the browser knows by its title before it is there again: else a condition
+    about both could not be known."""
+    cart = site.page("/cart", "<title>Cart</title>")
+    url = site.page(
+        "/", "<title>Shop</title><button onclick=\"window.open('/cart')\">Open</button>"
+    )
+    async with watching(browser) as watch:
+        if way == "back":
+            await page.goto(cart)
+            await page.goto(url)
+            await page.go_back(wait_until="commit")
+        else:
+            await page.goto(url)
+            await page.click("button")
+        wanted = 2 if way == "back" else 1
+        await watch.until(lambda: len(watch.all("page.title_changed", title="Cart")) == wanted)
+    at: dict[str, str] = {}
+    for kind, data in watch.seen:
+        if kind == "page.navigated":
+            at[data["tab"]] = data["url"]
+        elif kind == "page.title_changed" and not data.get("baseline"):
+            assert at.get(data["tab"]) == data["url"], f"{data['title']} was told before"
+
+
 async def test_a_page_commits_and_loads_once(browser: Chromium, page: Page, site: Site) -> None:
     url = site.page(
         "/", "<title>One</title><script>history.replaceState({}, '', location.href)</script>"

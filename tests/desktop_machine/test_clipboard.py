@@ -203,7 +203,7 @@ async def test_copied_from_a_pasted_in_b() -> None:
 
 
 @pytest.mark.parametrize(
-    ("closing", "longest", "lost"), [(True, 20.0, 0), (True, 0.1, 1), (False, 0.1, 0)]
+    ("closing", "longest", "lost"), [(True, 20.0, 0), (True, 0.1, 1), (False, 0.1, 1)]
 )
 async def test_an_owner_that_takes_its_time_is_waited_for(
     display: str,
@@ -213,8 +213,7 @@ async def test_an_owner_that_takes_its_time_is_waited_for(
     longest: float,
     lost: int,
 ) -> None:
-    """Before a seal and at the close; what is not known even then is a loss at the close, and later
-    else."""
+    """Before a seal and at the close; what is not known even then is a loss."""
     for name in ("STEP_S", "CLOSE_S"):
         monkeypatch.setattr(source_module, name, longest)
     async with running(Watch(source(display))) as watch:

@@ -15,7 +15,7 @@ from typing import Any, cast
 import psutil
 import pytest
 
-from agentd.core.source import SourceLostError
+from agentd.core.source import FenceLateError, SourceLostError
 from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
 from agentd.sources.processes.connector import Connector, ProcessMessage
@@ -117,6 +117,17 @@ async def test_a_shell_that_splits_starts_no_program(shell: Shell, how: dict[str
         shell.run("echo >gate")
         await watch.one("process.started", name="sleep")
         assert not watch.all("process.started", name="sh", baseline=None)
+
+
+async def test_a_look_that_takes_too_long_is_late(shell: Shell, how: dict[str, Any]) -> None:
+    """And not over: else a step would be sealed of which nobody knows what was started in it."""
+    source = ProcessesSource(str(shell.pid), {}, **how)
+    async with running(Watch(source)) as watch:
+        shell.finish("sleep 1000 &")
+        with pytest.raises(FenceLateError):
+            await source.fence(0.0)
+        await source.fence(60.0)
+        assert watch.all("process.started", name="sleep")
 
 
 async def test_processes_that_live_shortly(shell: Shell) -> None:

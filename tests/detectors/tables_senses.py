@@ -172,7 +172,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     "widget_text": [
         (TYPED, [typed("Hello", initial=True)]),
         (TYPED, [typed("Hello!")]),
-        (TYPED, [typed("Hello", cut=True)]),
+        (TYPED, [typed("Hello" * 2_000, cut=True)]),
         (TYPED, [typed("Hello", baseline=True)]),
         (TYPED, [typed("Hello", app="gedit")]),
         ({"text": ".*"}, [typed("Hello")]),

@@ -450,10 +450,6 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
             {"method": "POST", "url": "/api", "body": {"name": "Ad"}},
             [finished("POST", "/api", 200, body=BODY)],
         ),
-        (
-            {"method": "POST", "url": "/api", "body": {"name": "Ada"}},
-            [finished("POST", "/api", 200, body={**BODY, "cut": True})],
-        ),
     ],
     "element_clicked": [
         ({"name": "Add to cart"}, [clicked("Add to cart", trusted=False)]),

@@ -245,6 +245,29 @@ async def test_what_can_not_be_told_at_the_close_is_a_loss(
         signal.signal(signal.SIGIO, before)
 
 
+async def test_a_file_that_is_closed_and_not_read_by_the_seal_is_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its disk hangs: that nothing happened to it in this step would be wrong."""
+    monkeypatch.setattr(attachment, "STEP_S", 0.3)
+    hangs = threading.Event()
+    async with Watch(tmp_path) as watch:
+        attached = watch.source._attached
+        assert attached is not None
+        for _ in range(2):
+            attached._threads.submit(hangs.wait)
+        try:
+            (tmp_path / "late").write_text("late")
+            await of(watch, closing=False)
+            assert [kind for kind, _ in watch.said] == ["events.dropped"]
+        finally:
+            hangs.set()
+        await watch.until(lambda: watch.changes)
+        assert watch.changes == [("file.created", "late")]
+        await of(watch, closing=False)
+        assert [kind for kind, _ in watch.said] == ["events.dropped", "file.created"]
+
+
 async def test_an_overflow_is_read_before_the_seal(tmp_path: Path) -> None:
     """What the kernel did not tell is on the disk; the step in which it happened pays."""
     async with Watch(tmp_path) as watch:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.hostile import pages, rarer_pages
+from tests.hostile import latest_pages, pages, rarer_pages
 from tests.hostile.pages import NOT_TOLD
 
-PAID_FOR_NOTHING = [*pages.PAID_FOR_NOTHING, *rarer_pages.PAID_FOR_NOTHING]
-HIDDEN = [*pages.HIDDEN, *rarer_pages.HIDDEN]
+_PARTS = (pages, rarer_pages, latest_pages)
+PAID_FOR_NOTHING = [page for part in _PARTS for page in part.PAID_FOR_NOTHING]
+HIDDEN = [page for part in _PARTS for page in part.HIDDEN]
 PAGES = [*PAID_FOR_NOTHING, *HIDDEN]
 
 __all__ = ["HIDDEN", "NOT_TOLD", "PAGES", "PAID_FOR_NOTHING"]

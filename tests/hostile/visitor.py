@@ -3,12 +3,15 @@ before."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from playwright.async_api import FloatRect, Page
 
 from tests.hostile.shop import ITEM, Shop
+
+BUTTON = "#delete"
 
 
 @dataclass
@@ -105,6 +108,26 @@ async def delete_in_a_frame(visitor: Visitor) -> None:
     box = await visitor.page.frame_locator("iframe").locator("#delete").bounding_box()
     assert box is not None
     await visitor.delete_at(box)
+
+
+async def delete_in_an_inner_frame(visitor: Visitor) -> None:
+    """Click the button of whichever frame has it, that of an object or of an inner one too."""
+    await visitor.open()
+    await visitor.look()
+    page = visitor.page
+    async with asyncio.timeout(30):
+        while not (box := await _box_in_frames(page)):  # noqa: ASYNC110 - frames come and go
+            await asyncio.sleep(0.05)
+    await visitor.delete_at(box)
+
+
+async def _box_in_frames(page: Page) -> FloatRect | None:
+    """Where the button of one of the page's frames is, None where none has it yet."""
+    for frame in page.frames:
+        button = await frame.query_selector(BUTTON)
+        if button is not None:
+            return await button.bounding_box()
+    return None
 
 
 async def write_in_a_frame(visitor: Visitor) -> None:

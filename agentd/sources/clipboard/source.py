@@ -70,14 +70,14 @@ class ClipboardSource:
             self._late = not await worker.ask(watch.catch_up, timeout_s)
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
-        """Wait for what the last fence did not bring: an owner may take its time. At the close,
-        what does not come then is a loss."""
+        """Wait for what the last fence did not bring: an owner may take its time. What does not
+        come then is a loss."""
         if self._live is None or not self._late:
             return
         worker, _ = self._live
         longest_s = CLOSE_S if closing else STEP_S
         await self.fence(longest_s)
-        if closing and self._late:
+        if self._late:
             reason = f"what was copied was not read within {longest_s:g} s"
             worker.sink("events.dropped", {"source": self.name, "reason": reason})
 

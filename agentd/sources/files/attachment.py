@@ -15,7 +15,7 @@ from agentd.core.source import Sink, SourceLostError
 from agentd.sources.files.facts import FileFacts, FileGlance
 from agentd.sources.files.fold import Do, Look, Op, Raw, RootFold
 from agentd.sources.files.look import UnsettledError, look
-from agentd.sources.files.looks import Looks
+from agentd.sources.files.looks import Found, Looks
 from agentd.sources.files.mounts import Mount, MountEvents, below, read_mounts
 from agentd.sources.files.names import printable_path
 from agentd.sources.files.notify import Note, Watcher
@@ -73,7 +73,9 @@ class RootAttachment:
         self._begun = False
         self._ended = False
         self._late = False
-        """Whether the last fence did not bring all that it should."""
+        """Whether the last fence did not bring all notifications."""
+        self._unread: list[asyncio.Future[Found]] = []
+        """The files that were being read when it had."""
         self._overflown = False
         self._fences: dict[str, asyncio.Event] = {}
         self.lost: asyncio.Future[None] = self._loop.create_future()
@@ -140,8 +142,13 @@ class RootAttachment:
                 await self._pass_fence()
                 await self._rounds.poll()
                 await self._rounds.settled()
-                await self._looks.idle.wait()
+                self._unread = self._looks.list_running()
                 self._late = False
+                await self._looks.idle.wait()
+
+    def _is_late(self) -> bool:
+        """Whether something that happened before the last fence is not reported."""
+        return self._late or not all(future.done() for future in self._unread)
 
     async def _pass_fence(self) -> None:
         name = self._watcher.send_fence()
@@ -153,11 +160,11 @@ class RootAttachment:
         """Return once what was done to files before is reported, though nobody closed them.
 
         At once where nothing is open. What is written on and on is reported when it rests, and at
-        the close as it is then.
+        the close as it is then. What was at rest and is not reported by then is a loss.
         """
         longest_s = CLOSE_S if closing else STEP_S
         until = self._loop.time() + longest_s
-        if self._late:
+        if self._is_late():
             await self.fence(longest_s)
         is_reviewed = await self._wait_reviewed(until) if closing or self._overflown else True
         count = 0
@@ -166,7 +173,7 @@ class RootAttachment:
             is_reviewed &= await self._report_unsettled(until + STEP_S)
         else:
             await self._looks.wait_settled(until - self._loop.time())
-        if count or not is_reviewed or self._overflown or (closing and self._late):
+        if count or not is_reviewed or self._overflown or self._is_late():
             reason = f"what happened to files was not read within {longest_s:g} s"
             data: dict[str, object] = {"source": "files", "reason": reason}
             if count:

@@ -28,6 +28,8 @@ SHARE = 4
 """A file that takes long to read rests this many times as long before it is read again."""
 
 Key = tuple[str, str]
+Found = tuple[FileFacts | None, float] | None
+"""What a look found, and the seconds that it took; None: it was not wanted any more."""
 
 
 @dataclass
@@ -72,6 +74,7 @@ class Looks:
         self._unsettled: dict[Key, float] = {}
         self._cool: dict[Key, float] = {}
         self._active: Counter[Key] = Counter()
+        self._running: dict[asyncio.Future[Found], Key] = {}
         self._ended = False
         self._hurry: dict[Key, _Hurried] | None = None
         self.idle = asyncio.Event()
@@ -115,11 +118,14 @@ class Looks:
         self._active[key] += 1
         self.idle.clear()
         future = self._loop.run_in_executor(self._threads, self._read, key, ticket)
+        self._running[future] = key
         future.add_done_callback(lambda done: self._looked(key, ticket, done))
 
-    def _read(self, key: Key, ticket: int) -> tuple[FileFacts | None, float] | None:
-        """Look at a file; returns its facts and the seconds that it took, None: it is not wanted
-        any more."""
+    def list_running(self) -> list[asyncio.Future[Found]]:
+        """Return the looks that are under way, but those at files that are written on and on."""
+        return [future for future, key in self._running.items() if key not in self._unsettled]
+
+    def _read(self, key: Key, ticket: int) -> Found:
         root, path = key
         if not self._folds[root].is_wanted(path, ticket):
             return None
@@ -127,9 +133,8 @@ class Looks:
         facts = look(self._roots[root], path)
         return facts, time.monotonic() - began
 
-    def _looked(
-        self, key: Key, ticket: int, done: asyncio.Future[tuple[FileFacts | None, float] | None]
-    ) -> None:
+    def _looked(self, key: Key, ticket: int, done: asyncio.Future[Found]) -> None:
+        del self._running[done]
         self._active[key] -= 1
         if not self._active[key]:
             del self._active[key]
@@ -138,9 +143,7 @@ class Looks:
         if not self._active:
             self.idle.set()
 
-    def _handle_result(
-        self, key: Key, ticket: int, done: asyncio.Future[tuple[FileFacts | None, float] | None]
-    ) -> None:
+    def _handle_result(self, key: Key, ticket: int, done: asyncio.Future[Found]) -> None:
         error = done.exception()
         if isinstance(error, UnsettledError):
             self._note_hurried(key, error.facts)

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from agentd.core.plan import EpisodePlan
-from agentd.core.source import Sink, SourceLostError
+from agentd.core.source import FenceLateError, Sink, SourceLostError
 from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
 from agentd.sources.processes.connector import Connector, ProcessMessage
@@ -77,11 +77,12 @@ class ProcessesSource:
             self._told = before | self._told  # of a life that did not begin nothing is forgotten
 
     async def fence(self, timeout_s: float) -> None:
-        """Return once every process that started or ended before is reported, at most after
-        ``timeout_s`` seconds."""
+        """Return once every process that started or ended before is reported. Raises
+        `FenceLateError` where that takes longer than ``timeout_s`` seconds."""
         if self._live is not None:
             worker, watch = self._live
-            await worker.ask(lambda: watch.look(worker, closely=True), timeout_s)
+            if not await worker.ask(lambda: watch.look(worker, closely=True), timeout_s):
+                raise FenceLateError
 
 
 class _ProcessWatch:

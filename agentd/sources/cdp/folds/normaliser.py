@@ -98,9 +98,18 @@ class Normaliser:
             cover(event.kind, event.data, self.browser.secrets)
             if self._blindness.tells(event):
                 yield event
+        yield from self._release_titles()
+
+    def _release_titles(self, *, all_: bool = False) -> Iterator[CdpObservation]:
+        """Report the titles whose document is there now; with ``all_`` the others too."""
+        for event in tabs.release_titles(self.browser, all_=all_):
+            cover(event.kind, event.data, self.browser.secrets)
+            if self._blindness.tells(event):
+                yield event
 
     def settle(self) -> Iterator[CdpObservation]:
         """From here on what comes is news, not baseline."""
+        yield from self._release_titles(all_=True)
         yield from tabs.settle_baseline(self.browser)
         self.browser.settled = True
 
@@ -108,6 +117,7 @@ class Normaliser:
         """Every page has said what it had to say; ``patient``: one that has not answered had time
         to."""
         yield from filter(self._blindness.tells, self._fenced(patient))
+        yield from self._release_titles(all_=True)
 
     def settle_counts(self, *kinds: str) -> Iterator[CdpObservation]:
         """Report, of these types of requests or of all, those that the browser counted and no page

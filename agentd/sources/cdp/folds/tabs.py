@@ -41,7 +41,7 @@ def handle_info(
     # Until a page names itself the browser shows its address as the title.
     title = info.get("title", "")
     if not info["url"].rstrip("/").endswith(title.rstrip("/")):
-        yield from record_title(browser, tab, title, url)
+        yield from _record_listed(browser, tab, title, url)
 
 
 def handle_destroyed(
@@ -88,6 +88,7 @@ def close_tab(browser: BrowserState, tab: str) -> Iterator[CdpObservation]:
     browser.pages.shown.pop(tab, None)
     browser.pages.focused.pop(tab, None)
     browser.opening.pop(tab, None)
+    browser.titles.pop(tab, None)
     yield CdpObservation("tab.closed", {"tab": tab})
 
 
@@ -127,8 +128,38 @@ def count_active_tabs(browser: BrowserState) -> Iterator[CdpObservation]:
             yield CdpObservation("gap.ended", part)
 
 
+def _record_listed(
+    browser: BrowserState, tab: str, title: str, url: str
+) -> Iterator[CdpObservation]:
+    """Report a title of the list of targets, which knows it before the document is heard of that it
+    belongs to: then it waits for that document, so that it is not taken for the one before."""
+    if tab in browser.titles:
+        yield from record_title(browser, tab, *browser.titles[tab])
+    if not title or not browser.live or _stands_at(browser, tab, url):
+        yield from record_title(browser, tab, title, url)
+    else:
+        browser.titles[tab] = title, url
+
+
+def release_titles(browser: BrowserState, *, all_: bool = False) -> Iterator[CdpObservation]:
+    """Report the titles whose document is there now; with ``all_`` the others too."""
+    for tab, (title, url) in list(browser.titles.items()):
+        if all_ or _stands_at(browser, tab, url):
+            yield from record_title(browser, tab, title, url)
+
+
+def _stands_at(browser: BrowserState, tab: str, url: str) -> bool:
+    """Whether the page that the tab shows is at the address, and that is reported."""
+    frame = browser.frames.get(browser.pages.shown.get(tab, tab))
+    if frame is None or frame.url.partition("#")[0] != url.partition("#")[0]:
+        return False
+    pages = (state for state in browser.sessions.values() if state.tab == tab and state.is_page)
+    return not any(state.history.pending for state in pages)
+
+
 def record_title(browser: BrowserState, tab: str, title: str, url: str) -> Iterator[CdpObservation]:
     """The tab's title is ``title``, says the list of targets or the page; told once."""
+    browser.titles.pop(tab, None)
     known = browser.tabs.get(tab)
     if known is None or not title or known["title"] == title[:MAX_TITLE_LENGTH]:
         return

@@ -156,7 +156,8 @@ class BrowserState:
     whose request is known, and whether somebody's gesture caused it; ``documents``: those that
     script has put at another address than that from which they were loaded, and the latter;
     ``errors``: document → why it could not be loaded; ``opening``: tab → the address for which it
-    last opened another;
+    last opened another; ``titles``: tab → a title and the address that the browser lists it with,
+    of which the document was not heard yet;
     ``profiles``: the browser contexts in which there were pages, ``own_profile``: the browser's
     own, which is there without anybody's making it; ``counts_calls``: the browser counts each
     `fetch` and asynchronous XMLHttpRequest of its pages, ``counts_kept``: what is kept alive after
@@ -177,6 +178,7 @@ class BrowserState:
     documents: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     opening: dict[str, str] = field(default_factory=dict)
+    titles: dict[str, tuple[str, str]] = field(default_factory=dict)
     downloads: dict[str, Download] = field(default_factory=dict)
     profiles: set[str] = field(default_factory=set)
     own_profile: str = ""
