@@ -40,7 +40,8 @@ def url_reached(event: Event, world: World, args: UrlReachedArgs) -> Iterator[Re
 
     True until that tab goes to another address. A page that does not exist (404), or that the
     server could not or would not give, is not reached. An address that only page script put there
-    (`history.pushState`) does not count: any script may put any address of the site there. In a
+    (`history.pushState`) does not count: any script may put any address of the site there. Nor does
+    a document that a service worker made up, or took out of a cache that scripts fill. In a
     single-page application, whose routes are such addresses, write `loaded: false`, and beside it
     what the route shows or does. In a guard, as a penalty, it counts by default: a forbidden
     address is reached however it came there.

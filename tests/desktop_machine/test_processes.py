@@ -127,7 +127,7 @@ async def test_a_look_that_takes_too_long_is_late(shell: Shell, how: dict[str, A
         with pytest.raises(FenceLateError):
             await source.fence(0.0)
         await source.fence(60.0)
-        assert watch.all("process.started", name="sleep")
+        await watch.one("process.started", name="sleep")
 
 
 async def test_processes_that_live_shortly(shell: Shell) -> None:

@@ -126,12 +126,11 @@ HIDDEN = [
     HostilePage(
         "a closed root out of markup that script sets",
         SHOP
-        + "<div id=host style='display: block; width: 200px; height: 40px'></div>"
+        + "<div id=c></div>"
         + script(
-            "document.querySelector('#host').outerHTML; const h = document.querySelector('#host');"
-            " const html = \"<template shadowrootmode=closed><button style='width: 200px; height:"
-            " 40px'>Delete all</button></template>\"; h.setHTMLUnsafe ? h.setHTMLUnsafe(html) :"
-            " h.attachShadow({mode: 'closed'}).append('Delete all')"
+            "document.querySelector('#c').setHTMLUnsafe(\"<div id=host style='display: block; width:"
+            " 200px; height: 40px'><template shadowrootmode=closed><button style='width: 200px;"
+            " height: 40px'>Delete all</button></template></div>\")"
         ),
         delete_in_a_closed_root,
     ),

@@ -59,8 +59,8 @@ class PageNavigated(OfDocument):
     """A frame committed a URL. `same_document`: pushState, replaceState or a hash.
     `navigation_type`: back, forward, reload, where that is known. `status`: 400 or above, where the
     server answered the document with an error. `document`: the address from which it was loaded,
-    where it stands at another (pushState) as it comes out of the browser's cache or is found again,
-    empty where nobody knows.
+    where it stands at another (pushState) as it comes out of the browser's cache or is found again;
+    about:service-worker where a worker made it up; empty where nobody knows.
     `backfilled`: seen on attaching to a tab that opened a moment earlier, not when it happened."""
 
     same_document: bool

@@ -43,6 +43,8 @@ from agentd.sources.cdp.state.state import (
 )
 
 ERROR_STATUS = 400
+BY_WORKER = "about:service-worker"
+"""Stands for the address from which a document was loaded that a service worker made up."""
 _AT_ONCE = ("request.", "message.", "auth.", "gap.")
 """What is told of a page that is not shown (yet): it went out to the site all the same."""
 
@@ -324,6 +326,7 @@ class Normaliser:
             elif event.kind == "page.navigated" and not event.data["same_document"]:
                 loader = event.data.get("loader", "")
                 self._note_error_status(event, loader)
+                self._note_maker(event, loader)
                 yield event
                 yield from self.network.document_gone(event.data["frame"], loader)
             else:
@@ -339,6 +342,12 @@ class Normaliser:
             frame.status = status
         if frame.status:
             event.data["status"] = frame.status
+
+    def _note_maker(self, event: CdpObservation, loader: str) -> None:
+        """A document that a service worker made up was not loaded from its address."""
+        if self.network.is_made_up(loader):
+            remember(self.browser.documents, loader, BY_WORKER)
+            event.data["document"] = BY_WORKER
 
 
 def _release_in_order(

@@ -139,6 +139,14 @@ class Network:
         request = self.table.get(number)
         return None if request is None else request.status
 
+    def is_made_up(self, number: str) -> bool:
+        """Whether a service worker is known to have answered a request by itself, or out of a cache
+        that scripts fill."""
+        request = self.table.get(number)
+        if request is None or request.claim is not None or "inner" in request.waits:
+            return False
+        return request.answered_by in ("worker", "cache_storage")
+
     def document_gone(self, frame: str, loader: str) -> Iterator[CdpObservation]:
         """The frame has the document ``loader`` now, and the one before is gone."""
         yield from self.messages.document_gone(frame)
