@@ -41,6 +41,7 @@ class EpisodePlan(TypedDict, total=False):
     cookies: Sequence[str]
     elements: Sequence[Mapping[str, object]]
     points: Sequence[object]
+    selectors: Sequence[str]
     regions: Sequence[Sequence[int]]
     request_bodies: Sequence[object]
     request_headers: Sequence[str]

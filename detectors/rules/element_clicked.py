@@ -12,6 +12,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import loaded_arg
 from detectors.sdk.registry import Keys, rule
+from detectors.sdk.selectors import check_selector, meets_selector
 from detectors.sdk.surroundings import stands_in
 from detectors.sdk.world import World
 
@@ -26,6 +27,11 @@ class ElementClickedArgs:
     path: TextMatch | None = arg(
         "Where an element stands that has no name and no id: `element.path` of its event, such as"
         " '#toolbar>div:2>svg:1'.",
+        None,
+    )
+    selector: str | None = arg(
+        "A CSS selector, such as '.cart > button:nth-child(2)', of the element, of what was hit in"
+        " it, or of a part of a control; within an open shadow root it counts from there.",
         None,
     )
     around: TextMatch | None = arg(
@@ -44,16 +50,20 @@ class ElementClickedArgs:
     )
 
     def __post_init__(self) -> None:
-        named = (self.name, self.role, self.text, self.id, self.tag, self.path)
+        named = (self.name, self.role, self.text, self.id, self.tag, self.path, self.selector)
         if all(part is None for part in named):
             raise ValueError(
-                "at least one of name, role, text, id, tag, path: without one, every click would"
-                " count"
+                "at least one of name, role, text, id, tag, path, selector: without one, every"
+                " click would count"
             )
+        if self.selector is not None:
+            check_selector(self.selector)
 
     def asks(self) -> dict[str, list[Any]]:
-        """What an element stands in is page text: told where a rule needs it."""
-        return {} if self.around is None else {"around": [True]}
+        """What an element stands in is page text, and a selector is the page's to find: told where
+        a rule needs it."""
+        around = {} if self.around is None else {"around": [True]}
+        return around if self.selector is None else {**around, "selectors": [self.selector]}
 
 
 def _index_keys(args: ElementClickedArgs) -> Keys | None:
@@ -99,7 +109,9 @@ def element_clicked(event: Event, world: World, args: ElementClickedArgs) -> Ite
         return
     name = element.get("name") or element.get("id")
     reading = Reading(1.0, f"click:{element.get('role')}:{name}")
-    if args.around is None or stands_in(event.data.get("around"), args.around, reading):
+    if args.around is not None and not stands_in(event.data.get("around"), args.around, reading):
+        return
+    if args.selector is None or meets_selector(event.data, args.selector, reading):
         yield reading
 
 

@@ -12,12 +12,9 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.documents import loaded_arg
 from detectors.sdk.registry import rule
+from detectors.sdk.selectors import check_selector
 from detectors.sdk.world import World, shown_key
 
-MAX_SELECTOR = 400
-_PAIRS = {")": "(", "]": "["}
-_QUOTES = ("'", '"')
-_OPENING = (*_PAIRS.values(), *_QUOTES)
 _NAMING = ("name", "role", "text", "id", "tag", "path")
 _SET = ("checked", "expanded", "selected", "pressed", "disabled")
 """States that somebody sets; how an element comes is nobody's deed there."""
@@ -71,7 +68,7 @@ class ElementStateArgs:
                 " element would count"
             )
         if self.selector is not None:
-            _check_selector(self.selector)
+            check_selector(self.selector)
 
     def asks(self) -> dict[str, list[Any]]:
         """Name the elements whose state is to be reported, nothing of how they are to stand."""
@@ -139,26 +136,3 @@ def _literal(matcher: TextMatch | None) -> list[str] | None:
     if matcher is None or matcher.mode not in ("equals", "one_of") or matcher.ignore_case:
         return None
     return list(matcher.texts)
-
-
-def _check_selector(selector: str) -> None:
-    """Raise `ValueError` for a text that is no selector in any browser."""
-    if not selector.strip() or len(selector) > MAX_SELECTOR or set(selector) & set("{};<"):
-        raise ValueError(f"selector: a CSS selector of at most {MAX_SELECTOR} characters")
-    open_marks: list[str] = []
-    for letter in selector:
-        is_quoted = bool(open_marks) and open_marks[-1] in _QUOTES
-        if is_quoted:
-            if letter == open_marks[-1]:
-                open_marks.pop()
-        elif letter in _OPENING:
-            open_marks.append(letter)
-        elif letter in _PAIRS:
-            _close_bracket(open_marks, letter)
-    if open_marks:
-        raise ValueError(f"selector: a CSS selector, got {open_marks[-1]} not closed")
-
-
-def _close_bracket(open_marks: list[str], letter: str) -> None:
-    if not open_marks or open_marks.pop() != _PAIRS[letter]:
-        raise ValueError(f"selector: a CSS selector, got {letter} without its opening")

@@ -14,6 +14,7 @@ from detectors.sdk.arguments import arg
 from detectors.sdk.documents import loaded_arg
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
+from detectors.sdk.selectors import check_selector, meets_selector
 from detectors.sdk.surroundings import stands_in
 from detectors.sdk.world import World, field_keys
 
@@ -24,6 +25,11 @@ class FieldFilledArgs:
     path: TextMatch | None = arg(
         "Where a field stands that has no name and no id: `element.path` of its event, such as"
         " '#list>li:2>input:1'.",
+        None,
+    )
+    selector: str | None = arg(
+        "A CSS selector of the field, or of an option that is chosen in it; within an open shadow"
+        " root it counts from there.",
         None,
     )
     around: TextMatch | None = arg(
@@ -55,12 +61,17 @@ class FieldFilledArgs:
     def __post_init__(self) -> None:
         if (self.value is None) == (self.checked is None):
             raise ValueError("either value or checked")
-        if self.field is None and self.path is None and self.around is None:
-            raise ValueError("field, or path or around for one without a name and an id")
+        named = (self.field, self.path, self.around, self.selector)
+        if all(part is None for part in named):
+            raise ValueError("field, or path, around or selector for one without a name and an id")
+        if self.selector is not None:
+            check_selector(self.selector)
 
     def asks(self) -> dict[str, list[Any]]:
-        """What a field stands in is page text: told where a rule needs it."""
-        return {} if self.around is None else {"around": ["fields"]}
+        """What a field stands in is page text, and a selector is the page's to find: told where a
+        rule needs it."""
+        around = {} if self.around is None else {"around": ["fields"]}
+        return around if self.selector is None else {**around, "selectors": [self.selector]}
 
 
 @rule(
@@ -93,6 +104,8 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     if not is_so and why is None:
         return
     if args.around is not None and not stands_in(event.data.get("around"), args.around, reading):
+        return
+    if args.selector is not None and not meets_selector(event.data, args.selector, reading):
         return
     if is_so:
         yield reading

@@ -79,6 +79,11 @@ def asks_of_reads(kind: str, reads: Reads) -> dict[str, list[Any]]:
     """What the daemon is to be asked for, by the names of `ruleset.ASKED`. Raises `ValueError` for
     what it can't be."""
     asked = told_on_request(kind, reads)
+    if kind != "element.state_changed" and reads.names("selectors"):
+        raise ValueError(
+            "selectors: which of them an element meets is told where element_clicked or"
+            " field_filled names them"
+        )
     if kind == "attribute.changed":
         asked["attributes"] = _needed(kind, reads, ("attribute",), "which attribute it is about")
     if kind == "element.state_changed":

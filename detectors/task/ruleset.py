@@ -50,6 +50,7 @@ ASKED = (
     "elements",
     "around",
     "points",
+    "selectors",
     "regions",
     "file_reads",
     "cookies",

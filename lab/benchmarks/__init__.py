@@ -22,6 +22,10 @@ IMPORTERS: dict[str, tuple[str, str]] = {
         "a folder of WebArena-Infinity's applications as JSON",
     ),
     "miniwob": ("lab.benchmarks.miniwob", "JSON lines, an instance of a MiniWoB++ page each"),
+    "webcanvas": (
+        "lab.benchmarks.webcanvas",
+        "WebCanvas' tasks.json, a list of tasks with key nodes",
+    ),
     "osworld": ("lab.benchmarks.osworld", "a folder of OSWorld's tasks, <group>/<id>.json"),
 }
 """kind → (module, what its SOURCE is)."""

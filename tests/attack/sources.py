@@ -17,7 +17,7 @@ from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
 from examples.learning.tasks import KINDS, PLACES
 from examples.learning.tasks import task as learning_task
-from lab.benchmarks import infinity
+from lab.benchmarks import infinity, webcanvas
 from lab.benchmarks.json_patch import apply_patch
 from lab.benchmarks.miniwob import task_of
 from tests.importing.heard import Browser
@@ -25,6 +25,7 @@ from tests.importing.osworld_tasks import RIGHT_AND_WRONG, imported
 from tests.importing.test_miniwob import RIGHT
 from tests.importing.webarena import scoring
 from tests.importing.webarena.hars import cases
+from tests.importing.webcanvas_ways import right_way
 from tests.support.cases import CASES
 from tests.support.logs import ORIGIN, clicked, episode, log, went
 
@@ -32,6 +33,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SHOP = EXAMPLES / "desktop" / "recordings" / "shop.jsonl"
 INFINITY = CASES / "webarena-infinity"
 WEBARENA = scoring.HOME
+WEBCANVAS = CASES / "webcanvas"
 
 
 _JUDGED = "a judge decides its goal: no recording solves it by rules"
@@ -120,11 +122,21 @@ def webarena_verified() -> Iterator[Solved]:
             yield Solved(str(right.task), rulesets[right.task], scoring.events(right, Path(folder)))
 
 
+def webcanvas_tasks() -> Iterator[Solved]:
+    """Every task, by a step that meets each of its nodes."""
+    source = orjson.loads((WEBCANVAS / "tasks.json").read_bytes())
+    for about, one in zip(source, webcanvas.tasks(WEBCANVAS, {}), strict=True):
+        rules = None if one.spec is None else compile_task(check_task(one.spec))
+        events = log(*episode([went("about:blank")], *right_way(about)))
+        yield Solved(one.name, rules, events, why_not="refused by its importer")
+
+
 GROUPS: dict[str, tuple[Callable[[], Iterator[Solved]], Path]] = {
     "examples": (examples, EXAMPLES),
     "MiniWoB++": (miniwob, EXAMPLES),
     "OSWorld": (osworld, EXAMPLES),
     "WebArena-Infinity": (webarena_infinity, INFINITY),
     "WebArena-Verified": (webarena_verified, WEBARENA),
+    "WebCanvas": (webcanvas_tasks, WEBCANVAS),
 }
 """Group → what gives its tasks, and the folder that must be there for it."""

@@ -18,6 +18,8 @@ REASONS = {
     ("OSWorld", "pushed"): "its own evaluator reads the address bar, whoever put the address there",
     ("OSWorld", "claim"): "its own evaluator pays the answer that the task is infeasible, and"
     " nothing else",
+    ("WebCanvas", "pushed"): "one node asks for any page of the site, and one was loaded, whatever"
+    " its script wrote into the address bar: that node alone is paid",
     ("WebArena-Verified", "claim"): "its own evaluator asks for the answer alone: who knows it need"
     " not look; `after` or `requires` of a page would refuse what it pays",
     ("WebArena-Verified", "elsewhere"): "its own pattern, `.*/route/v1/…`, is of any host: the"

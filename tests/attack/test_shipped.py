@@ -41,6 +41,14 @@ def test_webarena_infinity() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.shared_cases("webcanvas")
+def test_webcanvas() -> None:
+    group = attack_group("WebCanvas")
+    assert is_explained(group), group.falls
+    assert tables([group]).splitlines()[4] in PAGE
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not WEBARENA.exists(), reason="make .venv-webarena/ready")
 def test_webarena_verified() -> None:
     group = attack_group("WebArena-Verified")

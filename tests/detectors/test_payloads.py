@@ -97,6 +97,7 @@ def test_a_kind_is_what_its_payload_says() -> None:
         "color?",
         "point?",
         "box?",
+        "selectors?",
     )
     assert clicked.says.startswith("A click. `trusted` is false when page script made it.")
     assert "\n" not in clicked.says

@@ -27,7 +27,7 @@ def rows(name: str) -> list[list[str]]:
     return [[cell.strip() for cell in line[1:].removesuffix("|").split("|")] for line in lines[2:]]
 
 
-@pytest.mark.parametrize("name", ["osworld", "webarena-infinity", "webarena-verified"])
+@pytest.mark.parametrize("name", ["osworld", "webarena-infinity", "webarena-verified", "webcanvas"])
 def test_the_last_row_is_the_sum_of_the_others(name: str) -> None:
     """In each column that counts."""
     *groups, total = rows(name)
@@ -41,6 +41,7 @@ def test_the_totals_that_are_published() -> None:
     """A change of them is a change of what is covered."""
     assert rows("webarena-verified")[-1] == ["**all**", "812", "663", "8", "8", "9", "298", "1996"]
     assert rows("webarena-infinity")[-1] == ["**all**", "1189", "1", "2307", "3052", "0"]
+    assert rows("webcanvas")[-1] == ["**all**", "895", "831", "57", "5", "2"]
     assert rows("osworld")[-1] == ["all", "67", "20", "21", "20", "6", "52"]
     assert {name for name in IMPORTERS if published(name)} == set(IMPORTERS)
 

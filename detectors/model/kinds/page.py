@@ -50,9 +50,10 @@ Looks = TypedDict(
         "color": NotRequired[str],
         "point": NotRequired[Coordinates],
         "box": NotRequired[list[int]],
+        "selectors": NotRequired[list[str]],
     },
 )
-"""What an element stands in, how it looks, and where it was clicked."""
+"""What an element stands in, how it looks, where it was clicked, and which selectors it meets."""
 
 
 @PAGE.kind("element.clicked")
@@ -61,7 +62,9 @@ class ElementClicked(OnElement, Looks):
     text is reported: `around`, the text of what the element stands in (a row, a card, a message; at
     most 200 characters, empty where nothing says more), and of a nameless one its `class` and its
     `color`, as in #ff0000. Where a rule asks for it: `point`, where in the window it was, and
-    `box`, [x, y, width, height] of the element there, in CSS pixels."""
+    `box`, [x, y, width, height] of the element there, in CSS pixels. `selectors`, where rules name
+    some: those that are met by what was hit, by what that stands in up to the element, or by a part
+    of a control."""
 
 
 @PAGE.kind("element.double_clicked")
@@ -182,11 +185,13 @@ class FieldFilled(OfElement):
     `commit`: on change. `trusted` is false where script set it. `hidden`: the user could not see
     this text field when it was filled: transparent, smaller than 2 pixels, clipped away, or where
     the page can't be scrolled to. `around`, where a rule asks for it of fields: as in
-    element.clicked."""
+    element.clicked; `selectors`: those of the rules that the field meets, or a chosen option of
+    it."""
 
     field: str
     value: str | list[str] | None
     around: NotRequired[str]
+    selectors: NotRequired[list[str]]
     cut: NotRequired[bool]
     has_value: NotRequired[bool]
     checked: NotRequired[bool]

@@ -36,7 +36,8 @@ class PageScript(NamedTuple):
     ``elements``: whose state is told, as a task names them; ``around``: a click tells what its
     element stands in; ``around_fields``: so does a field; ``mask`` further names of fields that
     hold secrets;
-    ``points``: a click says where it was; ``visual``: it records what the page looks like, too.
+    ``points``: a click says where it was; ``visual``: it records what the page looks like, too;
+    ``selectors``: of these, a click and a field tell which they meet.
     """
 
     world: str
@@ -50,6 +51,7 @@ class PageScript(NamedTuple):
     elements: tuple[Mapping[str, object], ...] = ()
     points: bool = False
     around_fields: bool = False
+    selectors: tuple[str, ...] = ()
 
     @classmethod
     def new(cls, plan: EpisodePlan) -> PageScript:
@@ -67,6 +69,7 @@ class PageScript(NamedTuple):
             tuple(plan.get("elements") or ()),
             bool(plan.get("points")),
             "fields" in (plan.get("around") or ()),
+            tuple(plan.get("selectors") or ()),
         )
 
     def source(self, *, initial: bool) -> str:
@@ -81,6 +84,7 @@ class PageScript(NamedTuple):
             "around": self.around,
             "aroundFields": self.around_fields,
             "points": self.points,
+            "selectors": self.selectors,
             "names": _names(self.mask),
             "initial": initial,
         }

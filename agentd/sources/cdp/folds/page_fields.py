@@ -21,6 +21,7 @@ _CLICK: dict[str, Types] = _BY | {
     "class": str,
     "color": str,
     "point": list,
+    "selectors": list,
     "box": list,
 }
 _SECRET: Types = (str, type(None))  # null: a secret, kept back
@@ -68,6 +69,7 @@ FIELDS: dict[str, dict[str, Types]] = {
         "files": list,
         "form": str,
         "around": str,
+        "selectors": list,
         "commit": bool,
         "hidden": bool,
         "baseline": bool,

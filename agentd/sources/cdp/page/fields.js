@@ -9,7 +9,7 @@ const MOST = 1000;
 const NOT_FILLED_IN = new Set(["submit", "button", "reset", "image", "hidden"]);
 const FIELDS = "input, textarea, select, [contenteditable], body";
 
-export function openFields({ listenTo, say, describe, secrets, roots, aroundFields }) {
+export function openFields({ listenTo, say, describe, secrets, roots, aroundFields, selectors }) {
   const keys = new WeakMap();
   const holders = new Map(); // key -> WeakRef of the element that holds it
   const told = new Map(); // WeakRef of a field -> {print, trusted} as last told or met; bounded, oldest forgotten
@@ -56,7 +56,7 @@ export function openFields({ listenTo, say, describe, secrets, roots, aroundFiel
   function state(element, whole) {
     const described = describe(element);
     reported.set(element, described);
-    const found = { field: keyOf(element, described), element: described };
+    const found = { field: keyOf(element, described), element: described, ...selectors.ofField(element) };
     const form = formKey(element);
     if (form) found.form = form;
     const around = aroundFields ? surroundings(element, described, secrets).around : undefined;

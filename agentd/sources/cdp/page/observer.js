@@ -1,5 +1,5 @@
 // Runs in an isolated world of every frame: hears what the person or the agent does, changes nothing.
-// The daemon replaces the configuration's placeholder: {binding, salt, kinds, attributes, elements, around, aroundFields, points, names, initial}.
+// The daemon replaces the configuration's placeholder: {binding, salt, kinds, attributes, elements, around, aroundFields, points, selectors, names, initial}.
 // What is not among `kinds` has no listener and no observer here.
 
 import { openAppearing } from "./appearing.js";
@@ -21,6 +21,7 @@ import { openRoots } from "./roots.js";
 import { openScrolling } from "./scrolling.js";
 import { openSecrets } from "./secrets.js";
 import { openSelection } from "./selection.js";
+import { openSelectors } from "./selectors.js";
 import { openShown } from "./shown.js";
 import { openStanding } from "./standing.js";
 import { namedAttributes, openStates } from "./states.js";
@@ -52,6 +53,7 @@ function observe(config) {
     around: config.around,
     aroundFields: config.aroundFields,
     points: config.points,
+    selectors: openSelectors(config.selectors),
     secrets,
     trust,
     roots,

@@ -2,14 +2,18 @@
 
 import { surroundings } from "./around.js";
 import { clickedElement } from "./element.js";
+import { INTERACTIVE } from "./role.js";
 
 const REST_MS = 100;
 
-export function openPointer({ on, say, describe, wants, secrets, around, points }) {
+export function openPointer({ on, say, describe, wants, secrets, around, points, selectors }) {
+  const met = (event, element, { role }) => selectors.ofClick(event.composedPath(), element, INTERACTIVE.has(role));
+
   function tell(kind, event, trusted) {
     const element = clickedElement(event.composedPath());
     if (!element) return;
-    const told = { element: describe(element), trusted, ...(points && placeOf(event, element)) };
+    const described = describe(element);
+    const told = { element: described, trusted, ...(points && placeOf(event, element)), ...met(event, element, described) };
     say(kind, around ? { ...told, ...surroundings(element, told.element, secrets) } : told);
   }
 
@@ -21,7 +25,9 @@ export function openPointer({ on, say, describe, wants, secrets, around, points 
   if (wants("element.hovered")) openHover(on, say, describe);
   const placed = (event, element) => (points ? placeOf(event, element) : {});
   const looks = (element, described) => (around ? surroundings(element, described, secrets) : {});
-  const about = (event, element, described) => ({ ...looks(element, described), ...placed(event, element) });
+  const about = (event, element, described) => ({
+    ...looks(element, described), ...placed(event, element), ...met(event, element, described),
+  });
   return openPress(on, say, about, describe);
 }
 

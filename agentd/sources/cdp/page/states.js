@@ -5,6 +5,7 @@ import { below } from "./appearing.js";
 import { HARNESS } from "./attributes.js";
 import { parentOf } from "./element.js";
 import { roleOf } from "./role.js";
+import { isSelector } from "./selectors.js";
 import { isUnseen } from "./sight.js";
 
 const KIND = "element.state_changed";
@@ -72,15 +73,6 @@ export function openStates({ say, describe, secrets }, asked, isControl) {
     read,
     gone: (element) => ({ element: describe(element), ...last.get(element), visible: false, in_view: false, gone: true }),
   };
-}
-
-function isSelector(text) {
-  try {
-    document.querySelector(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 // The attributes that selectors go by, to be listened to.
