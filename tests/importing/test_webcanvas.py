@@ -286,7 +286,8 @@ def test_every_address_of_every_task_meets_what_it_meets_there() -> None:
     """Nodes of addresses, over visits right and wrong, but for what is read as it was meant."""
     compared = 0
     source = json.loads((WEBCANVAS / "tasks.json").read_text())
-    for about, one in zip(source, webcanvas.tasks(WEBCANVAS, {}), strict=True):
+    imports: list[Any] = [*webcanvas.tasks(WEBCANVAS, {})]
+    for about, one in zip(source, imports, strict=True):
         rules, nodes = rules_of(one), about["evaluation"]
         meant = {remark.partition(":")[0] for remark in one.remarks if "never true" in remark}
         for visits in _visits(nodes):
