@@ -21,11 +21,13 @@ def ended(source: str, **more: str) -> Any:
 
 
 class Daemon:
-    """Appends what it is told, a segment a time."""
+    """Appends what it is told, a segment a time; the first has ``opens`` events."""
 
-    def __init__(self, service: Service, episode: str, token: str, *said: Any) -> None:
+    def __init__(
+        self, service: Service, episode: str, token: str, *said: Any, opens: int = 1
+    ) -> None:
         self._service, self._episode, self._token = service, episode, token
-        self._texts = iter(texts(events(episode, *said), [1] * len(said)))
+        self._texts = iter(texts(events(episode, *said), [opens, *[1] * (len(said) - opens)]))
 
     async def tell(self, count: int = 1) -> None:
         for _ in range(count):

@@ -41,9 +41,10 @@ async def test_it_waits_for_the_sandbox_then_for_its_daemon_then_for_each_source
         assert (await ask(service, id))["waiting"].keys() == {"agentd"}
         daemon = Daemon(
             service, id, episode["token"], OPENED, began("cdp"), began("files"), ended("files"),
-            ended("cdp"),
+            ended("cdp"), opens=3,
         )  # fmt: skip
-        await daemon.tell(4)
+        # As a daemon ships it: its sources begin in the segment that opens the episode.
+        await daemon.tell(2)
         held = await ask(service, id, 1)
         assert (held["state"], held["sandbox"]["name"]) == ("held", "one")
         assert (held["ready"], held["waiting"]) == (False, {"cdp": "starting"})

@@ -99,12 +99,13 @@ async def test_where_a_harness_puts_every_tab_in_front_it_is_said_that_nobody_kn
         await other.goto(site.url)
         await watch.until(lambda: len(watch.all("page.loaded", url=site.url + "/")) == 2)
         await watch.fence()
-        gap = await watch.one("gap.began")
-        assert gap["part"] == "tab.activated"
+        await watch.one("gap.began", part="tab.activated")
         await other.close()
         await watch.until(lambda: watch.all("tab.closed"))
         await watch.fence()
-        assert watch.all("gap.ended", part="tab.activated") or len(watch.all("gap.began")) == 1
+        began, ended = (watch.all(kind, part="tab.activated") for kind in ("gap.began", "gap.ended"))
+        # Another tab may come to the front for good, beside the one that believes it is there.
+        assert 0 <= len(began) - len(ended) <= 1, "it is told once, until it ends"
 
 
 @asynccontextmanager
