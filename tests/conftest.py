@@ -14,12 +14,9 @@ from hypothesis import settings
 from playwright.async_api import Playwright, async_playwright, expect
 
 from tests.support.cases import skip_without_cases, summary_of
+from tests.support.examples import choose, examples
 from tests.support.naming import Naming
 
-# Machines are shared: an example that takes more than Hypothesis's 200 ms says nothing of what is
-# tested.
-settings.register_profile("shared machines", settings(), deadline=None)
-settings.load_profile("shared machines")
 # Nor does a page that takes more than Playwright's 5 s: on a busy machine it has taken 20.
 expect.set_options(timeout=60_000)
 # A traceback with every local variable, framed and coloured, takes a second of processor time, in
@@ -56,17 +53,32 @@ async def one_playwright() -> AsyncIterator[Playwright]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """A worker's tests are named by the process that hears of them."""
+    """How many examples properties are tried on, before any is imported. A worker's tests are named
+    by the process that hears of them."""
+    choose(config.option.markexpr)
+    # Machines are shared: an example that takes more than Hypothesis's 200 ms says nothing of what
+    # is tested.
+    settings.register_profile(
+        "shared machines", settings(), deadline=None, max_examples=examples(100)
+    )
+    settings.load_profile("shared machines")
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Naming(terminal))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """The collection makes ten thousand tests and imports all modules, and none of it is garbage:
+    a collector that looks through it again and again takes seconds of each worker."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Take what the collection made out of the garbage collector's sight: ten thousand tests and
-    all modules are half a second of each `gc.collect()` in a test."""
-    gc.collect()
+    """Take what the collection made out of the garbage collector's sight: it is half a second of
+    each `gc.collect()` in a test."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -19,6 +19,7 @@ from agentd.journal.store import JournalRow, JournalStore
 from detectors.model.codec import GENESIS, decode_segment, encode_event, join_segment, sha256
 from detectors.model.types import Event
 from detectors.model.wire_versions import WIRE
+from tests.support.examples import examples
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(OPERATIONS)
 def test_any_life_keeps_numbers_chain_and_flushed_events(
     tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, int]]

@@ -16,6 +16,7 @@ from detectors.model.rewards import encode_reward
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 from tests.api.service import TASK, Service, Store, events, frames, running, until
+from tests.support.examples import examples
 from tests.support.logs import Said, began, clicked, episode, sealed, went
 
 WHOLE = episode([went("/cart")], [clicked("Buy")])
@@ -158,7 +159,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow_where("postgres")
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, sizes=st.lists(st.integers(1, 5), max_size=30), data=st.data())
 async def test_any_split_any_repeat_any_restart_gives_the_same_bytes(
     store: Store,

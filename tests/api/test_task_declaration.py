@@ -18,6 +18,7 @@ from detectors.model.json_types import FLAG, JsonType, ListOf, choice, number, t
 from detectors.model.validation import TaskReader
 from detectors.task.language import TASK
 from detectors.task.task_json import TaskError, task_from_json, task_to_json
+from tests.support.examples import examples
 from tools.task_page import object_tables, task_page
 
 RICH: dict[str, Any] = {
@@ -226,7 +227,7 @@ OPTIONAL = sorted(RICH.keys() - {"id", "version", "instruction", "origin", "mile
 OF_MILESTONES = [(n, name) for n, m in enumerate(RICH["milestones"]) for name in m if name not in ("id", "when")]  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sets(st.sampled_from(OPTIONAL)), st.sets(st.sampled_from(OF_MILESTONES)))
 def test_what_is_read_is_written_and_read_as_the_same(
     dropped: set[str], dropped_of_milestones: set[tuple[int, str]]

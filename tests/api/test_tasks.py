@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from api.tasks.schema import task_schema
 from api.tasks.task_files import BadTaskError, check_task, load_task_yaml
 from detectors.task.task_json import task_from_json, task_to_json
+from tests.support.examples import examples
 
 # Built once: the check of the schema itself takes a second.
 SCHEMA = jsonschema.Draft202012Validator(task_schema())
@@ -190,7 +191,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.sampled_from(["id", "weights", "credit", "settings", "milestones", "when", "origin"]),
     json_values,

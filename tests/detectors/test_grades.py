@@ -17,6 +17,7 @@ from detectors.sdk.arguments import parse_args
 from detectors.sdk.registry import rules
 from detectors.task.task_json import TaskError
 from tests.detectors.tables_grades import ANSWER, NEAR, TIERS, pointed, probed
+from tests.support.examples import examples
 from tests.support.logs import (
     Said,
     answered,
@@ -56,7 +57,7 @@ SAID = st.one_of(
 STEPS = st.lists(st.lists(SAID, max_size=5), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(STEPS, st.integers(0, 40))
 def test_no_cut_replay_or_restart_changes_what_is_paid(steps: list[list[Said]], cut: int) -> None:
     said = episode(*steps)
@@ -68,7 +69,7 @@ def test_no_cut_replay_or_restart_changes_what_is_paid(steps: list[list[Said]], 
     assert [encode_reward(reward) for reward in (*first, *rest)] == whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(STEPS)
 def test_what_is_paid_is_bounded_and_each_increase_once(steps: list[list[Said]]) -> None:
     """After every step: what a milestone has paid so far is its share of its best level, whatever

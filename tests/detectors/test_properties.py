@@ -13,6 +13,7 @@ from detectors.model.codec import GENESIS, decode_segment, encode_segment, split
 from detectors.model.errors import GapError
 from detectors.model.rewards import encode_reward, milestone_to_json
 from detectors.model.types import Event
+from tests.support.examples import examples
 from tests.support.logs import (
     Said,
     answered,
@@ -245,7 +246,7 @@ def whole(events: list[Event]) -> tuple[list[bytes], list[dict[str, Any]], bytes
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(logs(), st.data())
 def test_any_split_duplication_and_restart_gives_the_same_bytes(
     events: list[Event], data: st.DataObject
@@ -272,7 +273,7 @@ def test_any_split_duplication_and_restart_gives_the_same_bytes(
     assert engine.dump() == state
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(logs())
 def test_rewards_are_bounded_and_explained(events: list[Event]) -> None:
     """A known reward is the sum of its milestones' worth; positive pay never exceeds what is
@@ -300,7 +301,7 @@ def test_rewards_are_bounded_and_explained(events: list[Event]) -> None:
     assert [r.step for r in out.rewards] == sorted({r.step for r in out.rewards})
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(logs(), st.lists(st.integers(1, 9), min_size=1))
 def test_a_recording_reads_back_as_it_was_written(events: list[Event], sizes: list[int]) -> None:
     """Segments joined into one text come apart again, chained."""

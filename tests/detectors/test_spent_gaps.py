@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.logs import Said, clicked, episode, finished, resumed, ruleset, run, went, worth
 
 
@@ -78,7 +79,7 @@ MILESTONES: list[dict[str, Any]] = [
 ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     steps=STEPS,
     hidden=st.lists(NAMES.map(wrote), min_size=1, max_size=3),

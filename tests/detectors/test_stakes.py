@@ -16,6 +16,7 @@ from detectors.model.rewards import encode_reward, total
 from detectors.model.types import Ask, Reward, Verdict
 from detectors.task.ruleset import Ruleset
 from detectors.task.task_json import TaskError
+from tests.support.examples import examples
 from tests.support.logs import Said, episode, log, ruleset, sealed, went
 
 SILENT: list[Said] = [went("/elsewhere")]
@@ -114,7 +115,7 @@ def tasks(draw: st.DrawFn) -> Ruleset:
         raise
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(tasks(), st.sampled_from([1, 2, 9, 55]), scores, scores, scores, scores)
 def test_no_sequence_of_silent_steps_beats_reaching_the_goal(
     rules: Ruleset,
@@ -145,7 +146,7 @@ def test_no_sequence_of_silent_steps_beats_reaching_the_goal(
         assert paid(silent) < paid(work)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     tasks(),
     st.lists(st.sampled_from(["/cart", "/done", "/rude", "/elsewhere"]), max_size=20),
@@ -266,7 +267,7 @@ def test_a_judged_goal_is_worth_what_steps_have_left_of_it() -> None:
     assert paid(judged(rules, outcome, None, 0.0)) == 0.0
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(tasks(), st.permutations(range(6)), scores, scores)
 def test_late_words_give_the_same_bytes(
     rules: Ruleset, order: list[int], model: float | None, judge: float | None

@@ -14,6 +14,7 @@ from detectors.model.types import Event, Reward
 from detectors.task.ruleset import Ruleset
 from detectors.task.task_json import TaskError
 from tests.detectors.test_unseen import FIELD, FILE, GO, LOGIN, NAMED, unread
+from tests.support.examples import examples
 from tests.support.logs import Said, clicked, created, episode, filled, log, ruleset
 
 UNDO: dict[str, Any] = {"element_clicked": {"name": "Undo"}}
@@ -111,7 +112,8 @@ def scored(rules: Ruleset, events: list[Event]) -> list[Reward]:
 
 @given(rules=tasks(), told=logs())
 @settings(
-    max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=examples(120),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_what_is_told_holds_either_way(rules: Ruleset, told: list[list[Event]]) -> None:
     hidden, right, wrong = (scored(rules, events) for events in told)
@@ -127,7 +129,8 @@ def test_what_is_told_holds_either_way(rules: Ruleset, told: list[list[Event]]) 
 
 @given(rules=tasks(), told=logs(), data=st.data())
 @settings(
-    max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_a_stored_episode_goes_on_in_every_story(
     rules: Ruleset, told: list[list[Event]], data: st.DataObject

@@ -14,6 +14,7 @@ from detectors.matchers import TextMatch, ValueMatch, normal
 from detectors.matchers.structures import is_assignable
 from detectors.matchers.typed import TYPES
 from detectors.model.errors import SpecError
+from tests.support.examples import examples
 
 HOMOGLYPHS = str.maketrans(
     "aeopcxyAEOPCX5:",
@@ -179,7 +180,7 @@ def test_what_is_close_is_not_it(spec: dict[str, Any], yes: list[str], no: list[
         assert text[::-1] == text or not matcher.matches(text[::-1])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.sampled_from([case.values[0] for case in CASES]),
     st.text(max_size=60) | st.sampled_from(PATTERNS),

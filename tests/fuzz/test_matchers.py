@@ -15,6 +15,7 @@ from detectors.matchers.lenient_kinds import KINDS as LENIENT
 from detectors.matchers.text import MODES
 from detectors.matchers.typed import TYPES as TYPED
 from tests.fuzz.hostile_matchers import KINDS, TEXTS, asked, matchers
+from tests.support.examples import examples
 
 MATCHERS = dict(matchers())
 PIECES = [
@@ -94,7 +95,7 @@ def test_no_kind_of_matcher_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("name", MATCHERS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(MADE_UP)
 def test_a_made_up_text_gets_an_answer(name: str, text: str) -> None:
     """The same one again, and nothing is caught on the way: a matcher that throws is to be

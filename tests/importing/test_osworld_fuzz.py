@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from lab.benchmarks.base import Imported
 from tests.detectors.tables_reads import told
 from tests.importing.osworld_tasks import CHROME, VLCRC, imported, rule, vm, worth
+from tests.support.examples import examples
 from tests.support.logs import Said, answered, created, went
 
 WORDS = "amber basil cedar delta ember fjord grove hazel iris jade kelp lotus maple nectar onyx pearl".split()
@@ -296,7 +297,7 @@ def at_start(said: list[Said]) -> list[Said]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(number=st.integers(0, 2**32))
 def test_an_outcome_is_paid_and_nothing_else_is(kind: str, number: int) -> None:
     chance = random.Random(number)
@@ -320,7 +321,7 @@ def test_an_outcome_is_paid_and_nothing_else_is(kind: str, number: int) -> None:
             assert worth(spec, [*said, *made.right]) == 1.0, (why, made)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(number=st.integers(0, 2**32))
 def test_several_functions_are_asked_for_together_or_for_one_of_them(number: int) -> None:
     chance = random.Random(number)
@@ -357,7 +358,7 @@ ODD: list[Any] = [
 ]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(number=st.integers(0, 2**32))
 def test_a_task_that_is_oddly_put_is_accepted_or_says_why_it_is_not(number: int) -> None:
     """A part of it is missing, or is something else; an accepted one is worth nothing where nothing was done."""

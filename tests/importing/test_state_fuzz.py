@@ -27,6 +27,7 @@ from detectors.task.task_json import task_from_json
 from lab.benchmarks import infinity
 from lab.benchmarks.base import Imported
 from tests.importing.heard import Browser
+from tests.support.examples import examples
 from tests.support.logs import episode, log
 
 WORDS = "amber basil cedar delta ember fjord grove hazel iris jade kelp lotus maple nectar onyx pearl".split()
@@ -224,7 +225,7 @@ def patch_of(seed: State, solved: State) -> list[State]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(number=st.integers(0, 2**32), month=st.integers(7, 10), day=st.integers(1, 28))
 def test_a_task_is_paid_for_what_it_asks_and_for_nothing_else(
     kind: str, number: int, month: int, day: int
@@ -269,7 +270,7 @@ def test_every_kind_of_task_is_imported(kind: str) -> None:
         assert one.spec is not None, one.remarks
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(number=st.integers(0, 2**32))
 def test_a_difference_that_any_change_makes_is_no_task_and_is_named(number: int) -> None:
     """Counters, times that any change sets, and what the daemon masks: whichever of them, and

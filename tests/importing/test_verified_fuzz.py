@@ -26,6 +26,7 @@ from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
 from lab.benchmarks import verified
 from lab.benchmarks.base import Imported
+from tests.support.examples import examples
 from tests.support.logs import Said, answered, episode, finished, log
 
 SITES = {"reddit": "http://forum.test", "gitlab": "http://lab.test/git"}
@@ -299,7 +300,7 @@ def unrelated(chance: random.Random) -> list[Said]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(number=st.integers(0, 2**32))
 def test_a_deed_is_paid_for_what_is_asked_of_it_and_for_nothing_else(
     kind: str, number: int
@@ -327,7 +328,7 @@ def test_a_deed_is_paid_for_what_is_asked_of_it_and_for_nothing_else(
         assert outcome(rules, [*done, *left, claim(kind)])[1] is False, "the page was left"
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(number=st.integers(0, 2**32))
 def test_several_checks_are_one_goal_and_what_must_not_be_sent_is_not(number: int) -> None:
     chance = random.Random(number)
