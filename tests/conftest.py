@@ -11,10 +11,11 @@ import pytest
 import pytest_asyncio
 import structlog
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 from playwright.async_api import Playwright, async_playwright, expect
 
 from tests.support.cases import skip_without_cases, summary_of
-from tests.support.examples import choose, examples
+from tests.support.examples import choose, examples, is_whole
 from tests.support.naming import Naming
 
 # Nor does a page that takes more than Playwright's 5 s: on a busy machine it has taken 20.
@@ -62,6 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "shared machines", settings(), deadline=None, max_examples=examples(100)
     )
     settings.load_profile("shared machines")
+    if not is_whole():
+        # Hypothesis parses every module of ours, in each worker, to draw their constants: seconds.
+        pytest.MonkeyPatch().setattr(providers, "is_local_module_file", lambda _path: False)
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Naming(terminal))

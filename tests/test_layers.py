@@ -147,6 +147,12 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow_where("detectors/rules")
+@pytest.mark.slow_where("agentd/core")
+@pytest.mark.slow_where("agentd/sources")
+@pytest.mark.slow_where("api/pages")
+@pytest.mark.slow_where("api/log")
+@pytest.mark.slow_where("api/replay")
 @pytest.mark.parametrize(
     ("where", "imported"),
     [

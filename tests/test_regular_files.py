@@ -167,11 +167,11 @@ def _places(folder: Path, path: Path) -> dict[str, str]:
 
 
 def _by_turns() -> Iterator[Any]:
-    """Each argument with a pipe and with a device: every other argument with one of the two, by
+    """Each argument with a pipe and with a device: every fourth argument with one of the two, by
     turns, the rest in `make test-all` alone, for each is a process."""
     for number, argument in enumerate(READ):
         for kind in KINDS:
-            is_slow = number % 2 == 1 or KINDS[number // 2 % 2] == kind
+            is_slow = number % 4 > 0 or KINDS[number // 4 % 2] == kind
             marks = [pytest.mark.slow] if is_slow else []
             yield pytest.param(argument, kind, id=f"{argument}-{kind}", marks=marks)
 

@@ -57,6 +57,7 @@ def test_every_page_stands_in_the_navigation_once() -> None:
     assert Counter(navigation(settings["nav"])) == Counter(pages)
 
 
+@pytest.mark.slow_where("dead anchor")
 @needs_generator
 @pytest.mark.parametrize(
     "text",

@@ -38,6 +38,7 @@ def product() -> Folders:
     return parse_folders(ROOT)
 
 
+@pytest.mark.slow
 def test_the_tree_keeps_to_the_words(product: Folders) -> None:
     assert check_names(product) + check_ceilings(product) == []
 

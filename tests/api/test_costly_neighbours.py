@@ -20,7 +20,6 @@ from tests.support.logs import Said, episode, finished, went
 
 ANSWERED_S = 2.0
 """Each call of the other tenant is answered within this time, on a machine that does other things as well."""
-COPIES = 5
 DEEP: Any = 1
 for _ in range(90):
     DEEP = {"a": DEEP, "b": 1}
@@ -104,7 +103,10 @@ def one_round(http: httpx.Client, id: str, token: dict[str, str], made: list[byt
     return times
 
 
-def test_what_one_tenant_asks_for_keeps_no_other_tenant_waiting(process: Process) -> None:
+@pytest.mark.parametrize("copies", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_what_one_tenant_asks_for_keeps_no_other_tenant_waiting(
+    process: Process, copies: int
+) -> None:
     def client(token: str) -> httpx.Client:
         return httpx.Client(
             base_url=process.url, headers={"authorization": f"Bearer {token}"}, timeout=120
@@ -128,7 +130,7 @@ def test_what_one_tenant_asks_for_keeps_no_other_tenant_waiting(process: Process
             milestones = [cart, {"id": "costly", "when": condition}]
             task = TASK | {"id": f"costly/{name.replace(' ', '-')}", "milestones": milestones}
             id, token = opened(costly, task)
-            said = [went("/cart"), *[POSTED if name == "descents" else SUBMITTED] * COPIES]
+            said = [went("/cart"), *[POSTED if name == "descents" else SUBMITTED] * copies]
             (frame,) = frames(events(id, *episode(said, [went("/b")])))
             sent.append((id, token, frame))
 

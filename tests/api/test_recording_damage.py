@@ -6,9 +6,10 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -201,8 +202,19 @@ BOMBS: dict[str, tuple[Callable[[], bytes], int]] = {
 """Values of a few kilobytes that pack well, in segments that are all as they should be."""
 
 
-@pytest.mark.parametrize("what", BOMBS)
-@pytest.mark.parametrize("command", ["verify", "show", "replay"])
+COMMANDS = ("verify", "show", "replay")
+
+
+def _by_turns() -> Iterator[Any]:
+    """Each bomb with each command that reads recordings: one command of each in `make test`, by
+    turns, for each is a process."""
+    for number, what in enumerate(BOMBS):
+        for turn, command in enumerate(COMMANDS):
+            marks = () if turn == number % len(COMMANDS) else pytest.mark.slow
+            yield pytest.param(what, command, id=f"{what}-{command}", marks=marks)
+
+
+@pytest.mark.parametrize(("what", "command"), _by_turns())
 def test_a_bomb_whose_frames_look_right_takes_no_memory(
     what: str, command: str, tmp_path: Path
 ) -> None:

@@ -17,13 +17,19 @@ from tests.support.chromium import Chromium
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Two thirds of the rows of tables that take a browser, always the same ones, are of
-    `make test-all` alone: each takes a second, and there are hundreds."""
+    """Four fifths of the rows of tables that take a browser, always the same ones, are of
+    `make test-all` alone: each takes a second, and there are hundreds. The first row of each stays,
+    so that no table is without any."""
+    begun: set[tuple[Path, str]] = set()
     for item in items:
         in_a_browser = isinstance(item, pytest.Function) and "page" in item.fixturenames
         is_row = "[" in item.name and item.path.is_relative_to(Path(__file__).parent)
-        if in_a_browser and is_row and crc32(item.name.encode()) % 3 != 0:
+        if not in_a_browser or not is_row or item.get_closest_marker("slow"):
+            continue
+        table = item.path, item.name.partition("[")[0]
+        if table in begun and crc32(item.name.encode()) % 5 != 0:
             item.add_marker(pytest.mark.slow)
+        begun.add(table)
 
 
 @pytest.fixture(scope="session")

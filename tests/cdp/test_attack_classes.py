@@ -217,6 +217,7 @@ FLOOD = f"""<title>flood</title>
 <p onclick="fetch('/order', {{method: 'POST'}})">Order</p>"""
 
 
+@pytest.mark.slow
 async def test_a_hundred_tabs_at_once_are_each_told_once_and_their_opener_goes_on(
     site: Site,
 ) -> None:
@@ -251,6 +252,7 @@ SEND = """([to, count]) => new Promise((done) => { const line = new WebSocket(to
     line.onmessage = () => { line.close(); done() } })"""
 
 
+@pytest.mark.slow
 async def test_fifty_thousand_frames_are_a_gap_of_messages_alone(
     browser: Chromium, page: Page, site: Site
 ) -> None:

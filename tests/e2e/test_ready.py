@@ -86,6 +86,7 @@ def ended(stack: Stack) -> Iterator[None]:
             os.kill(int((stack.state / "agentd.pid").read_text()), signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_after_detach_the_first_step_is_seen(
     stack: Stack, shop: str, playwright: Playwright
 ) -> None:

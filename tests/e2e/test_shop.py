@@ -45,6 +45,7 @@ def test_a_form_filled_by_halves_pays_by_halves(shopping: Session) -> None:
     assert (again.reward, back.reward) == (0, 0), "toggling earns nothing"
 
 
+@pytest.mark.slow
 def test_a_click_by_page_script_pays_nothing_and_the_agents_own_does(shopping: Session) -> None:
     shopping.open(
         {"id": "add", "when": {"element_clicked": {"role": "button", "name": "Add to cart"}}}
@@ -73,6 +74,7 @@ def test_a_popup_is_watched_from_its_first_page_on(shopping: Session) -> None:
     assert shopping.events("tab.opened")[-1].data["opener"]
 
 
+@pytest.mark.slow
 def test_a_frame_in_another_process_is_watched_too(shopping: Session) -> None:
     other = shopping.shop.rstrip("/").replace("127.0.0.1", "localhost")
     shopping.open(
@@ -126,6 +128,7 @@ def test_a_confirm_is_answered_by_the_agent_alone(shopping: Session) -> None:
     assert [event.data["accepted"] for event in shopping.events("dialog.closed")] == [False, True]
 
 
+@pytest.mark.slow
 def test_a_download_that_ends_two_steps_after_its_click_pays_there_and_names_the_click(
     shopping: Session,
 ) -> None:

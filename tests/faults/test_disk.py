@@ -105,6 +105,7 @@ def _full_and_free(stack: Stack, disk: SmallDisk, folder: Path) -> None:
     whole(stack, shaken, task(STEPS))
 
 
+@pytest.mark.slow
 def test_sqlites(tmp_path: Path, disk: SmallDisk) -> None:
     """503 while it lasts; the daemon sends again, and the rewards are the same."""
     with Stack(tmp_path, f"sqlite:///{disk.folder / 'milestoned.db'}") as stack:

@@ -57,7 +57,8 @@ def test_slow(stack: Stack, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("database", "steps", "beside"),
     [
-        ("sqlite", FEW, False),  # the quick one, in which requests of all kinds are sent twice
+        # The quick one, in which requests of all kinds are sent twice.
+        pytest.param("sqlite", FEW, False, marks=pytest.mark.slow),
         *(
             pytest.param(database, MOMENTS, beside, marks=[pytest.mark.slow, *marks])
             for database, marks in (("sqlite", []), ("postgres", [needs_postgres]))

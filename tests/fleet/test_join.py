@@ -174,6 +174,7 @@ async def test_a_daemon_killed_and_started_again_in_time_goes_on(tmp_path: Path)
         assert (await made.call("POST", f"/v1/episodes/{episode}:close"))["status"] == "closed"
 
 
+@pytest.mark.slow
 async def test_a_dead_sandbox_s_episode_is_masked_and_its_daemon_is_told_when_it_is_back(
     tmp_path: Path,
 ) -> None:

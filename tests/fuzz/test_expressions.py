@@ -67,6 +67,8 @@ print(count)
 """
 
 
+@pytest.mark.slow_where("-1")
+@pytest.mark.slow_where("-2")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", PARTS)
 def test_what_chance_makes_is_bounded(kind: str, seed: int) -> None:

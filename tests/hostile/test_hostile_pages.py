@@ -151,10 +151,10 @@ def paid(rewards: Sequence[Reward]) -> dict[str, float]:
 
 
 def by_turns(pages: Sequence[HostilePage]) -> list[Any]:
-    """All pages, two of three of `make test-all` alone: each takes a browser some seconds."""
+    """All pages, four of five of `make test-all` alone: each takes a browser some seconds."""
     marks: tuple[tuple[Any, ...], ...] = ((), (pytest.mark.slow,))
     return [
-        pytest.param(case, id=case.name, marks=marks[n % 3 > 0]) for n, case in enumerate(pages)
+        pytest.param(case, id=case.name, marks=marks[n % 5 > 0]) for n, case in enumerate(pages)
     ]
 
 

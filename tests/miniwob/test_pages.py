@@ -36,6 +36,8 @@ def read() -> dict[tuple[str, str], Case]:
     return {}
 
 
+@pytest.mark.slow_where("enter-password")
+@pytest.mark.slow_where("use-slider")
 @pytest.mark.browser
 @pytest.mark.parametrize("way", get_args(Way))
 @pytest.mark.parametrize(

@@ -124,6 +124,7 @@ async def test_components_stack_and_a_loss_hangs_below_zero(page: Page, four: li
     await expect(canvas).to_have_accessible_name(words)
 
 
+@pytest.mark.slow
 async def test_the_axis_of_a_rate_reaches_to_the_whole(page: Page, four: list[str]) -> None:
     await page.goto("/training?task=shop/strict&label=half=True")
     dot = await pixels(await chart(page, "Success rate"), INK)

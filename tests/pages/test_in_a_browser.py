@@ -169,6 +169,7 @@ async def test_a_running_episode_moves_without_a_reload(site: Site, page: Page) 
     assert await page.evaluate("window.before") == "the same document"
 
 
+@pytest.mark.slow
 async def test_what_is_not_known_is_shown_as_such(site: Site, page: Page) -> None:
     episode, token = site.open()
     gap = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
@@ -180,6 +181,7 @@ async def test_what_is_not_known_is_shown_as_such(site: Site, page: Page) -> Non
     await is_accessible(page)
 
 
+@pytest.mark.slow
 async def test_what_was_true_at_the_start_is_shown_as_that(site: Site, page: Page) -> None:
     episode, token = site.open()
     standing = ("page.navigated", {**went("/cart")[1], "baseline": True})

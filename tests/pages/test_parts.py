@@ -137,6 +137,7 @@ async def test_the_later_events_of_a_step_come_to_those_before(
     await expect(stays.get_by_role("link", name="Later events of this step")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_link_opens_a_tab_where_the_browser_is_asked_to(site: Site, page: Page) -> None:
     said = [one for n in range(MANY // 2) for one in (went(f"/{n}"), clicked(f"Thing {n}"))]
     episode = told(site, began(0), *said, sealed(0))

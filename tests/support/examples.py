@@ -16,6 +16,11 @@ def choose(marks: str) -> None:
     _Suite.is_whole = marks != "not slow"
 
 
+def is_whole() -> bool:
+    """Whether the slow suites run too."""
+    return _Suite.is_whole
+
+
 def examples(count: int) -> int:
     """``count`` in `make test-all`, a share of it in `make test`."""
-    return count if _Suite.is_whole else max(count // SHARE, min(count, MIN_EXAMPLES))
+    return count if is_whole() else max(count // SHARE, min(count, MIN_EXAMPLES))

@@ -134,6 +134,7 @@ async def test_each_operation_answers_as_their_own_server(
     assert differ == {}
 
 
+@pytest.mark.slow
 async def test_a_proxy_pays_where_the_upstream_does_not_and_dies_without_losing_an_answer(
     process: Process,
 ) -> None:
