@@ -316,7 +316,7 @@ def test_a_recording_reads_back_as_it_was_written(events: list[Event], sizes: li
 
 
 @pytest.mark.parametrize(
-    "blocks", [8, pytest.param(100, marks=pytest.mark.slow)], ids=["80,000", "1,000,000"]
+    "blocks", [4, pytest.param(100, marks=pytest.mark.slow)], ids=["40,000", "1,000,000"]
 )
 def test_the_world_stays_small_over_a_million_events(blocks: int) -> None:
     """The stored state after a million events is no larger than what its caps allow, and stops

@@ -133,6 +133,8 @@ def deep(depth: int, many: int) -> Json:
     return value
 
 
+@pytest.mark.slow_where("16")
+@pytest.mark.slow_where("8")
 @pytest.mark.parametrize("many", [2, 4, 8, 16])
 @pytest.mark.parametrize("word", ["oneOf", "anyOf", "allOf"])
 def test_alternatives_that_each_go_down_are_counted_in_the_depth_once(word: str, many: int) -> None:
