@@ -214,7 +214,7 @@ def _by_turns() -> Iterator[Any]:
             yield pytest.param(what, command, id=f"{what}-{command}", marks=marks)
 
 
-@pytest.mark.parametrize(("what", "command"), _by_turns())
+@pytest.mark.parametrize(("what", "command"), list(_by_turns()))
 def test_a_bomb_whose_frames_look_right_takes_no_memory(
     what: str, command: str, tmp_path: Path
 ) -> None:
