@@ -3,7 +3,8 @@ good it is.
 
 DESKTOP and BROWSER are folders that `benchmarks.desktop.record` and `benchmarks.miniwob.record`
 made. A third of the programs, and a third of the families of pages, is kept: nothing is trained,
-calibrated or chosen on it. Without ``--last-look`` only groups of the other two thirds are left out
+calibrated or chosen on it. What the package's model kept before stays kept, and what it was trained
+on can't be kept any more: of the groups that are new a third is kept, by a hash of their names. Without ``--last-look`` only groups of the other two thirds are left out
 in turn and measured. With it the kept third is measured once, by the model that goes into the
 package, and its figures stand in the model's card and, with ``--write``, in api/stages/model/builtin.
 """
@@ -16,7 +17,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -30,9 +31,11 @@ from lab.training.training import Learner
 
 RISK = 0.05
 WIDER = 0.15
-"""A risk at which pages are answered, too."""
+"""A risk at which more pages are answered."""
+RISKS = ((RISK, ""), (WIDER, f", at a risk of {WIDER:.0%}"))
+"""Each risk at which is measured, with what its figures are called."""
 KEPT = 3
-"""One group of so many is kept for the last look."""
+"""One group of so many is kept for the last look, about."""
 FIGURES = (
     "cases", "successes", "groups", "auroc", "auroc_length", "pair_accuracy", "ece", "coverage",
     "risk", "success_precision", "failure_precision", "conformal_coverage",
@@ -45,10 +48,33 @@ NOT_FOR = (
 )
 
 
-def kept_groups(groups: Iterable[str]) -> set[str]:
-    """Every third group in the order of their sha256: chosen by no one."""
-    in_order = sorted(set(groups), key=lambda group: hashlib.sha256(group.encode()).digest())
-    return set(in_order[::KEPT])
+class FormerChoice(NamedTuple):
+    """The groups that the model in the package kept, and those that it was trained on."""
+
+    kept: frozenset[str]
+    trained: frozenset[str]
+
+
+def read_former(folder: Path = BUILTIN) -> FormerChoice:
+    """Read the former choice from a model's card; an empty one where there is no model."""
+    file = folder / "card.json"
+    card = orjson.loads(file.read_bytes()) if file.exists() else {}
+    kept = frozenset(group for part in card.get("kept", {}).values() for group in part)
+    return FormerChoice(kept, frozenset(card.get("groups", ())) - kept)
+
+
+def kept_groups(groups: Iterable[str], former: FormerChoice) -> set[str]:
+    """Those that were kept, and of the new ones those whose sha256 is a multiple of `KEPT`: chosen
+    by no one, and whatever other groups there are."""
+    return {
+        group
+        for group in groups
+        if group in former.kept or (group not in former.trained and _is_drawn(group))
+    }
+
+
+def _is_drawn(group: str) -> bool:
+    return int.from_bytes(hashlib.sha256(group.encode()).digest()) % KEPT == 0
 
 
 def main(argv: list[str]) -> int:
@@ -63,26 +89,29 @@ def main(argv: list[str]) -> int:
     given = parser.parse_args(argv)
     parts = {
         "desktop": _preferences(given.desktop / "episodes.jsonl"),
-        "browser": _preferences(given.browser / "events.jsonl"),
+        "browser": _preferences(given.browser / "episodes.jsonl"),
     }
-    kept = {name: kept_groups(_groups(part)) for name, part in parts.items()}
+    former = read_former()
+    kept = {name: kept_groups(_groups(part), former) for name, part in parts.items()}
     gone = set().union(*kept.values())
     both = _joined(list(parts.values()))
     learner = Learner(_without(both, gone))
-    of_part = {name: set(_groups(part)) for name, part in parts.items()}
+    measured_of = {name: _measured_ids(part) for name, part in parts.items()}
+    seen = _ids_of(given.browser / "events.jsonl") & measured_of["browser"]
+    measured_of["browser, seen"] = seen
+    measured_of["browser, probed"] = measured_of["browser"] - seen
     figures: dict[str, Any] = {}
     cases = cases_left_out(learner, RISK)
-    for name, groups in of_part.items():
-        figures[f"{name}, left out in turn"] = report(
-            [case for case in cases if case.group in groups], RISK
-        )
+    for name, ids in measured_of.items():
+        chosen = [case for case in cases if case.id in ids]
+        figures[f"{name}, left out in turn"] = report(chosen, RISK)
     model = learner.model("builtin", {})
     if given.last_look:
         table = Learner(both)
-        for risk, suffix in ((RISK, ""), (WIDER, f", at a risk of {WIDER:.0%}")):
+        for risk, suffix in RISKS:
             measured = _measured(model, table, gone, risk)
-            for name, groups in kept.items():
-                chosen = [one for one in measured if one.group in groups]
+            for name, ids in measured_of.items():
+                chosen = [one for one in measured if one.id in ids]
                 figures[f"{name}, kept{suffix}"] = report(chosen, risk)
     _print(figures)
     if given.write:
@@ -95,6 +124,16 @@ def _preferences(index: Path) -> PreferenceSet:
     file = index.with_suffix(".pref.jsonl")
     file.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in preferences_of(index)))
     return read_preferences([file])
+
+
+def _measured_ids(part: PreferenceSet) -> set[str]:
+    """The outcomes that are measured: what the environment said of an episode."""
+    return {one.id for one in part.outcomes if one.source == "env"}
+
+
+def _ids_of(index: Path) -> set[str]:
+    """The same of the episodes of an index."""
+    return {f"{orjson.loads(line)['id']}/env" for line in index.read_bytes().splitlines()}
 
 
 def _groups(part: PreferenceSet) -> list[str]:
@@ -119,12 +158,11 @@ def _without(both: PreferenceSet, gone: set[str]) -> PreferenceSet:
 
 def _measured(model: Model, learner: Learner, groups: set[str], risk: float) -> list[Case]:
     """What the model says of the episodes of groups that it never saw."""
-    calibration = model.calibration["trajectory"]
-    gated = gates(calibration, risk)
+    gated = gates(model.calibration["trajectory"], risk)
     chosen = [one for one in learner.outcomes if _is_measured(one, groups)]
     cases = []
     for scored in learner.score(model.heads["success"], model.known, chosen):
-        verdict = gated[scored.desktop].judge(calibration, scored.score, scored.novelty)
+        verdict = gated[scored.desktop].judge(scored.score, scored.novelty)
         side, success = scored.outcome.trajectory, scored.outcome.success
         cases.append(
             Case(

@@ -26,15 +26,18 @@ class SizeWalk:
         self._stack = list(roots)
 
     def advance(self, objects: int) -> bool:
-        """Visit at most so many more objects; whether the walk is over."""
+        """Visit at most so many more objects, the same one again counted anew; whether the walk is
+        over."""
         stack, seen = self._stack, self._seen
-        last = len(seen) + objects
         total = 0
-        while stack and len(seen) < last:
+        for _ in range(objects):
+            if not stack:
+                break
             value = stack.pop()
-            if id(value) in seen:
+            identity = id(value)
+            if identity in seen:
                 continue
-            seen.add(id(value))
+            seen.add(identity)
             total += getsizeof(value) + ROUNDED
             if type(value) not in _FLAT:
                 stack.extend(_list_parts(value))

@@ -57,7 +57,7 @@ def cases_left_out(
         gated = gates(calibration, risk)
         chosen = [outcome for outcome in outcomes if outcome.trajectory.group in left_out]
         for scored in learner.score(model.heads["success"], model.known, chosen):
-            verdict = gated[scored.desktop].judge(calibration, scored.score, scored.novelty)
+            verdict = gated[scored.desktop].judge(scored.score, scored.novelty)
             side, success = scored.outcome.trajectory, scored.outcome.success
             cases.append(
                 Case(

@@ -14,7 +14,7 @@ from api.stages.model.calibration import Calibration, calibrate, is_of_desktop
 from api.stages.model.folder import Model
 from api.stages.model.novelty import Known, sample_rows
 from api.stages.model.trajectory_score import trajectory_score
-from api.stages.model.trees import Trees
+from api.stages.model.trees import Trees, route_by_kind
 from detectors.model.json_value import JsonValue
 from lab.training.annotators import reconcile_pairs
 from lab.training.boosting import BoostingSettings, boost
@@ -23,9 +23,16 @@ from lab.training.preferences import LabelledOutcome, Level, Pair, PreferenceSet
 
 INNER = 6
 """Folds of groups for calibration."""
+MIN_KIND_PAIRS = 200
+"""Pairs of desktops, and pairs of pages, from which on each kind has trees of its own."""
+_DESK, _TEXT = schema.NAMES.index("desk_reported"), schema.NAMES.index("text_reported")
 LEARNT = ("rule", "person", "judge")
 """Whose outcomes a model is calibrated on: not the perturbed copies, which would change how common
 failures are, and not what the environment paid, which is for measuring alone."""
+
+
+KINDS = (True, False)
+"""Desktops, and pages."""
 
 
 class ScoredOutcome(NamedTuple):
@@ -84,7 +91,23 @@ class Learner:
         return found
 
     def _head(self, aspect: str, without: Collection[str]) -> Trees:
-        return boost(problem(self.table, self._pairs_of(aspect), without), self.settings)
+        """Boost the pairs without these groups; desktops and pages apart, where both have enough:
+        what tells a success of the one is of no matter for the other."""
+        pairs = [pair for pair in self._pairs_of(aspect) if not _is_of(pair, without)]
+        of_kind: dict[bool, list[Pair]] = {kind: [] for kind in KINDS}
+        for pair in pairs:
+            of_kind[self._is_desktop(pair)].append(pair)
+        if min(map(len, of_kind.values())) < MIN_KIND_PAIRS:
+            return self._boost(pairs)
+        desktop, pages = (self._boost(of_kind[kind]) for kind in KINDS)
+        return route_by_kind(desktop, pages, _DESK, _TEXT)
+
+    def _boost(self, pairs: Sequence[Pair]) -> Trees:
+        return boost(problem(self.table, pairs, ()), self.settings)
+
+    def _is_desktop(self, pair: Pair) -> bool:
+        rows = self.table.rows_of(pair.chosen)
+        return bool(len(rows)) and is_of_desktop(rows)
 
     def _scale(self, aspect: str, trees: Trees) -> float:
         """The spread of the head's scores over its trajectories: what makes a score of 1 usual."""
@@ -135,6 +158,10 @@ class Learner:
                 score, novelty = trajectory_score(head.score(rows)), seen.distance(rows[-1])
                 found.append(ScoredOutcome(one, score, novelty, is_of_desktop(rows)))
         return found
+
+
+def _is_of(pair: Pair, groups: Collection[str]) -> bool:
+    return pair.chosen.group in groups or pair.rejected.group in groups
 
 
 def _calibrated(cases: Sequence[ScoredOutcome]) -> Calibration | None:

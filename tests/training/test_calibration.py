@@ -166,11 +166,11 @@ def test_many_easy_cases_of_desktops_promise_nothing_of_pages() -> None:
     both, each = gate(found, 0.05), gates(found, 0.05)
     sure = [float(score) for score in scores[count:]]
     assert any(both.judge(found, score, 0.5).answers is not None for score in sure)
-    assert all(each[False].judge(found, score, 0.5).answers is None for score in sure)
-    assert "not sure enough" in each[False].judge(found, sure[0], 0.5).why
-    answers = [each[True].judge(found, float(score), 0.5).answers for score in scores[:count]]
+    assert all(each[False].judge(score, 0.5).answers is None for score in sure)
+    assert "not sure enough" in each[False].judge(sure[0], 0.5).why
+    answers = [each[True].judge(float(score), 0.5).answers for score in scores[:count]]
     assert sum(answer is not None for answer in answers) > 0.9 * count
-    assert gates(found, 0.3)[False].judge(found, 4.0, 0.5).answers is True
+    assert gates(found, 0.3)[False].judge(4.0, 0.5).answers is True
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_a_page_beside_an_observed_folder_is_a_page(reported: set[str], desktop:
 def test_a_kind_without_cases_is_never_answered() -> None:
     """A model of pages alone says nothing of a desktop."""
     found = made()
-    assert gates(found, 0.2)[False].judge(found, 9.0, 0.5).answers is True
-    said = gates(found, 0.2)[True].judge(found, 9.0, 0.5)
+    assert gates(found, 0.2)[False].judge(9.0, 0.5).answers is True
+    said = gates(found, 0.2)[True].judge(9.0, 0.5)
     assert said.answers is None
     assert "unlike" in said.why
 

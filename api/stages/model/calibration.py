@@ -65,6 +65,12 @@ class Calibration:
             self._steps.append(isotonic(self.scores, self.success))
         return (sigmoid(self.slope * scores + self.offset) + self._steps[0].evaluate(scores)) / 2
 
+    def of_kind(self, *, desktop: bool) -> Calibration | None:
+        """Calibrate by the cases of one kind alone; None where they are too few."""
+        chosen = self.desktop == desktop
+        columns = (self.scores, self.success, self.novelty, self.desktop)
+        return calibrate(*(column[chosen].tolist() for column in columns))
+
     def p_values(self, score: float) -> dict[bool, float]:
         """Return how usual the score would be among the cases of each outcome: (1 + #{as unusual})
         / (1 + n)."""
@@ -146,11 +152,30 @@ def gate(calibration: Calibration, risk: float) -> ConfidenceGate:
     return _gate_of(calibration, risk, np.ones(len(calibration.scores), np.bool_))
 
 
-def gates(calibration: Calibration, risk: float) -> dict[bool, ConfidenceGate]:
+class KindGate(NamedTuple):
+    """The gate of one kind of cases, and the calibration by these."""
+
+    calibration: Calibration
+    gate: ConfidenceGate
+
+    def judge(self, score: float, novelty: float) -> Chances:
+        """Return the chances of one case of this kind, and the answer if it may be given."""
+        return self.gate.judge(self.calibration, score, novelty)
+
+
+def gates(calibration: Calibration, risk: float) -> dict[bool, KindGate]:
     """Return a gate of desktops and one of pages (False), each by its own cases: many easy cases of
-    the one are no promise for the other."""
-    desktop = calibration.desktop
-    return {kind: _gate_of(calibration, risk, desktop == kind) for kind in (True, False)}
+    the one are no promise for the other. Where a kind has too few cases, the chances are those of
+    all."""
+    return {kind: _gate_of_kind(calibration, risk, desktop=kind) for kind in (True, False)}
+
+
+def _gate_of_kind(calibration: Calibration, risk: float, *, desktop: bool) -> KindGate:
+    own = calibration.of_kind(desktop=desktop)
+    if own is not None:
+        return KindGate(own, gate(own, risk))
+    chosen = calibration.desktop == desktop
+    return KindGate(calibration, _gate_of(calibration, risk, chosen))
 
 
 def _gate_of(calibration: Calibration, risk: float, chosen: NDArray[np.bool_]) -> ConfidenceGate:

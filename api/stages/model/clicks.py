@@ -120,7 +120,8 @@ class Clicks:
         if around is None:
             return Around(0.0, 0.0)
         hit, miss = comparison.compare_surroundings(around)
-        page = len(comparison.screen.places.keys() - set(comparison.goal.text.split()))
+        words = comparison.screen.places
+        page = len(words) - sum(word in words for word in set(comparison.goal.text.split()))
         is_own_place = target.regret == 0 and len(around) < PART * page
         if target.ambiguous or is_own_place:
             slots = comparison.goal.slots

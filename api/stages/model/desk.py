@@ -60,20 +60,18 @@ class HeldText:
     role: str = ""
     changed: bool = False
     """It was something else meanwhile."""
+    is_other: bool = False
+    """It is not what it was first."""
     found: FoundTexts = FoundTexts()
     comparison: TextComparison | None = None
     """What `DeskState.compare` computed of ``now``."""
     _digests: frozenset[str] | None = None
     _lines: frozenset[str] | None = None
 
-    @property
-    def is_other(self) -> bool:
-        """Whether it is not what it was first."""
-        return self.now != self.first
-
     def write(self, text: str, found: FoundTexts) -> None:
         """Set the text that it is now, and which of the wanted texts that has."""
         self.changed = self.changed or text != self.now
+        self.is_other = text != self.first
         self.now, self.found = text, found
         self.comparison = self._digests = self._lines = None
 

@@ -4,7 +4,7 @@ what a step did there, and how what stands there agrees with what the goal wants
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from api.stages.model.desk import (
     DIALOGS,
@@ -147,8 +147,10 @@ class DeskFeatures:
             if self._computed_at[number] != now:
                 self._computed_at[number] = now
                 self._standing |= compute(self)
-        features = self._standing | {"desk_reported": float(self.desk.is_reported)}
-        return features | self._counts | self._of_totals(features)
+        features = self._standing | self._counts
+        features["desk_reported"] = float(self.desk.is_reported)
+        features |= self._of_totals(features)
+        return features
 
     def _of_goal(self) -> dict[str, float]:
         """The features of what the goal asks for."""
@@ -253,23 +255,23 @@ class DeskFeatures:
 
     def _of_edits(self) -> dict[str, float]:
         """The features of what was written into widgets, against what was there."""
-        widgets = [body for body in self._list_shown() if body.role in EDITORS]
-        shown = [body for body in widgets if self._is_edited(body)]
+        edited = self._list_edited(body for body in self._list_shown() if body.role in EDITORS)
         saved = {file.digest for file in self._list_touched()}
-        are_saved = [not body.file_digests().isdisjoint(saved) for body in shown]
+        are_saved = [not body.file_digests().isdisjoint(saved) for body, _ in edited]
         return {
-            **_count_edits("edit", map(self.desk.compare, shown)),
+            **_count_edits("edit", [comparison for _, comparison in edited]),
             "edits_saved": ratio(sum(are_saved), len(are_saved), -1.0),
         }
 
     def _of_file_edits(self) -> dict[str, float]:
         """The features of what was written into files that were read, against what was there."""
-        files = [body for body in self._list_contents() if self._is_edited(body)]
-        return _count_edits("file_edit", map(self.desk.compare, files))
+        edited = self._list_edited(self._list_contents())
+        return _count_edits("file_edit", [comparison for _, comparison in edited])
 
-    def _is_edited(self, body: HeldText) -> bool:
-        """Whether more than spaces came or went."""
-        return body.is_other and self.desk.compare(body).is_change
+    def _list_edited(self, bodies: Iterable[HeldText]) -> list[tuple[HeldText, TextComparison]]:
+        """Those texts into or out of which more than spaces came or went, each with how."""
+        others = [(body, self.desk.compare(body)) for body in bodies if body.is_other]
+        return [other for other in others if other[1].is_change]
 
     def _of_windows(self) -> dict[str, float]:
         windows = list(self.desk.windows.values())[-MANY:]
@@ -386,9 +388,8 @@ def _is_back(body: HeldText) -> bool:
     return body.changed and body.now == body.first
 
 
-def _count_edits(prefix: str, comparisons: Iterable[TextComparison]) -> dict[str, float]:
+def _count_edits(prefix: str, edits: Sequence[TextComparison]) -> dict[str, float]:
     """How the parts that came agree with the goal, and how much went that it does not name."""
-    edits = list(comparisons)
     agreements = [edit.agrees for edit in edits if edit.agrees >= 0]
     return {
         f"{prefix}s": float(min(MAX_COUNT, len(edits))),

@@ -37,7 +37,9 @@ class Effects:
     def fold_step(self, step: Step) -> dict[str, float]:
         """Return the features of a step's effects."""
         goal = self._comparison.goal
-        appeared = frozenset(word for text in step.appeared for word in plain(text).split())
+        appeared: set[str] = set()
+        for text in step.appeared:
+            appeared.update(plain(text).split())
         goal_share = share(appeared, goal.words)
         error_words = len(appeared & (ERRORS - goal.words))
         success_words = len(appeared & SUCCESS)

@@ -58,12 +58,11 @@ class Requirements(NamedTuple):
         if not anywhere:
             return FoundTexts()
         lines = {line.strip() for line in text.splitlines()}
-        plain_lines = set(map(plain, lines))
-        whole = {
-            at
-            for at in anywhere
-            if (self.raw[at] in lines if self.raw[at] else self.texts[at] in plain_lines)
-        }
+        whole = {at for at in anywhere if self.raw[at] and self.raw[at] in lines}
+        unquoted = [at for at in anywhere if not self.raw[at]]
+        if unquoted:
+            plain_lines = set(map(plain, lines))
+            whole |= {at for at in unquoted if self.texts[at] in plain_lines}
         return FoundTexts(anywhere, frozenset(whole))
 
     def is_named(self, path: str) -> bool:

@@ -189,8 +189,13 @@ class Screen:
 
     def _add_line(self, line: str) -> None:
         if line not in self.lines:
+            places = self.places
             for word in line.split():
-                self.places.setdefault(word, set()).add(line)
+                having = places.get(word)
+                if having is None:
+                    places[word] = {line}
+                else:
+                    having.add(line)
         self.lines[line] += 1
         self._count(line, 1)
 

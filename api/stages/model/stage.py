@@ -100,7 +100,7 @@ class ModelStage:
             level: gates(calibration, risk) for level, calibration in model.calibration.items()
         }
         self.readers: SizedCache[tuple[str, str], _Folded] = SizedCache(READERS_BYTES)
-        self._asked: tuple[Question, list[Row]] | None = None
+        self._asked: tuple[Question, NDArray[np.float64]] | None = None
 
     @property
     def signature(self) -> str:
@@ -124,12 +124,11 @@ class ModelStage:
 
     def digest(self, question: Question) -> str:
         """Hash model, risk, what is asked and the features: nothing else is part of the answer."""
-        rows = np.asarray(self._rows(question), np.float64)
         depends = (
             f"{self.model.digest}\0{self.risk!r}\0{question.about}\0{question.terminal}"
             f"\0{question.step}\0"
         )
-        return hashlib.sha256(depends.encode() + rows.tobytes()).hexdigest()
+        return hashlib.sha256(depends.encode() + self._rows(question).tobytes()).hexdigest()
 
     async def ask(self, question: Question) -> Opinion:
         """Return one opinion; takes no more than a millisecond or two, so it needs no thread."""
@@ -140,18 +139,16 @@ class ModelStage:
         level = "trajectory" if question.about == "goal" else "step"
         rows = self._rows(question)
         self._asked = None
-        if not rows:
+        if not len(rows):
             return self._abstain("no step of the log is sealed", {})
         level_gates = self._gates.get(level)
         if level_gates is None:
             return self._abstain(f"the model was not calibrated for a {level}", {"level": level})
-        matrix = np.asarray(rows, np.float64)
         scores = {
-            head: trajectory_score(trees.score(matrix)) for head, trees in self.model.heads.items()
+            head: trajectory_score(trees.score(rows)) for head, trees in self.model.heads.items()
         }
-        novelty = self.model.known.distance(matrix[-1])
-        calibration = self.model.calibration[level]
-        chances = level_gates[is_of_desktop(matrix)].judge(calibration, scores["success"], novelty)
+        novelty = self.model.known.distance(rows[-1])
+        chances = level_gates[is_of_desktop(rows)].judge(scores["success"], novelty)
         record = {
             "model": self.signature,
             "digest": self.model.digest,
@@ -182,12 +179,12 @@ class ModelStage:
     def _abstain(self, why: str, record: dict[str, object]) -> Opinion:
         return Opinion(Verdict("model", None, 0.0, why, self.signature), record)
 
-    def _rows(self, question: Question) -> list[Row]:
-        """Return the rows that the answer depends on: of the goal all, of a step its own. They are
-        made once for a question that is hashed, then asked."""
+    def _rows(self, question: Question) -> NDArray[np.float64]:
+        """Return the rows [steps, features] that the answer depends on: of the goal all, of a step
+        its own. They are made once for a question that is hashed, then asked."""
         if self._asked is not None and self._asked[0] is question:
             return self._asked[1]
-        rows = self._make_rows(question)
+        rows = np.asarray(self._make_rows(question), np.float64)
         self._asked = question, rows
         return rows
 

@@ -9,7 +9,7 @@ saw none, it counts as 0, as LightGBM's does.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,6 +99,44 @@ def from_arrays(arrays: Mapping[str, Any]) -> Trees:
     )
 
 
+def route_by_kind(desktop: Trees, pages: Trees, desk: int, text: int) -> Trees:
+    """Return trees of which a row reaches those of its kind alone, the others add 0.
+
+    A row is of a desktop where the feature ``desk`` is 1 (a desktop, files or tools are reported)
+    and ``text`` is 0 (the text of no page is).
+    """
+    joined = _Joined()
+    for trees, is_desktop in ((desktop, True), (pages, False)):
+        joined.add(trees, is_desktop=is_desktop, desk=desk, text=text)
+    return joined.to_trees()
+
+
+class _Joined:
+    """Nodes of several `Trees`, each tree behind two splits; the first node is a leaf of 0."""
+
+    def __init__(self) -> None:
+        self._nodes = [Node(0, 0)]
+        self._roots: list[int] = []
+        self._depth = 0
+
+    def add(self, trees: Trees, *, is_desktop: bool, desk: int, text: int) -> None:
+        """Append trees that a row of this kind reaches."""
+        base = len(self._nodes)
+        leading = (trees.left + base, trees.right + base, trees.feature, trees.threshold)
+        for node in zip(*leading, trees.value, trees.missing, strict=True):
+            self._nodes.append(Node(*(number.item() for number in node)))
+        for root in (trees.roots + base).tolist():
+            here, other = (root, 0) if is_desktop else (0, root)
+            self._nodes.append(Node(here, other, text, 0.5))
+            self._nodes.append(Node(other, len(self._nodes) - 1, desk, 0.5))
+            self._roots.append(len(self._nodes) - 1)
+        self._depth = max(self._depth, trees.depth + 2)
+
+    def to_trees(self) -> Trees:
+        """Return everything that was added as trees that numpy walks."""
+        return _as_trees(self._nodes, self._roots, self._depth)
+
+
 def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
     """Read the trees of ``Booster.dump_model()``. Raises ValueError for splits other than by a
     number's size."""
@@ -107,6 +145,10 @@ def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
     for tree in dump["tree_info"]:
         roots.append(len(nodes))
         depth = max(depth, _add_nodes(nodes, tree["tree_structure"]))
+    return _as_trees(nodes, roots, depth)
+
+
+def _as_trees(nodes: Sequence[Node], roots: Sequence[int], depth: int) -> Trees:
     return Trees(
         feature=np.asarray([node.feature for node in nodes], np.int32),
         threshold=np.asarray([node.threshold for node in nodes], np.float64),

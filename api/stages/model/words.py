@@ -121,7 +121,10 @@ def _plain_long(text: str) -> str:
 def _normalise(text: str) -> str:
     """No word goes over a space, and most are letters alone: only the others need the pattern."""
     words: list[str] = []
-    for token in unicodedata.normalize("NFKC", text).lower().split():
+    tokens = unicodedata.normalize("NFKC", text).lower().split()
+    if "".join(tokens).isalnum():
+        return " ".join(tokens)
+    for token in tokens:
         if token.isalnum():
             words.append(token)
         else:
