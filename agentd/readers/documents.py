@@ -11,6 +11,9 @@ from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.sheets import damaged, open_document
 from agentd.readers.tables import sheet
 
+_WEIGHT = "fo:font-weight"
+MAX_STYLES = 12
+"""Styles of which one may come of the next."""
 _LOOKS = ("bold", "italic", "underline")
 _ODT_PARAGRAPHS = "//office:text//text:p[not(ancestor::table:table)]|//office:text//text:h"
 
@@ -86,13 +89,21 @@ def _text(paragraphs: Any) -> str:
 
 
 def read_odt(file: BinaryIO, request: ReadRequest) -> Facts:
-    """Return ``{text, paragraphs: [{text, style?, level?}], sheets, images}``; ``level``: of a
-    heading."""
+    """Return ``{text, paragraphs: [{text, style?, level?, bold?}], sheets, images, header?,
+    footer?, bookmarks?}``; ``level``: of a heading; ``bold``: its first words are; ``header`` and
+    ``footer``: of the page style Standard; ``bookmarks``: their names, as in ``{sum: true}``."""
     document = open_document(file, "odt")
     with damaged("odt"):
         body = document.body
-        paragraphs = [_odt_paragraph(element) for element in body.get_elements(_ODT_PARAGRAPHS)]
+        looks = _OdtLooks(document)
+        paragraphs = [
+            _odt_paragraph(element, looks) for element in body.get_elements(_ODT_PARAGRAPHS)
+        ]
+        marks = body.get_elements("//text:bookmark|//text:bookmark-start")
+        around = {name: looks.around(name) for name in ("header", "footer")}
         return {
+            **_without_empty(around),
+            **({"bookmarks": {mark.name: True for mark in marks}} if marks else {}),
             "text": "\n".join(paragraph["text"] for paragraph in paragraphs),
             "paragraphs": paragraphs,
             "sheets": [sheet(table.name, list(table.iter_values())) for table in body.tables],
@@ -100,7 +111,47 @@ def read_odt(file: BinaryIO, request: ReadRequest) -> Facts:
         }
 
 
-def _odt_paragraph(element: Any) -> Facts:
+class _OdtLooks:
+    """What an ODT's styles say: which are bold, what stands above and below its pages."""
+
+    def __init__(self, document: Any) -> None:
+        self._document = document
+        self._bold: dict[str, bool] = {}
+
+    def is_bold(self, element: Any) -> bool:
+        """Whether the first words of a paragraph are: by its first span, else by its own style."""
+        spans = element.get_elements("descendant::text:span")
+        first = element.inner_text.lstrip()
+        if spans and spans[0].style and first.startswith(spans[0].inner_text.strip() or "\0"):
+            return self._has_bold("text", spans[0].style)
+        return bool(element.style) and self._has_bold("paragraph", element.style)
+
+    def _has_bold(self, family: str, name: str | None, depth: int = 0) -> bool:
+        """Whether a style is bold, or one that it comes of."""
+        if not name or depth > MAX_STYLES:
+            return False
+        known = f"{family}/{name}"
+        if known not in self._bold:
+            style = self._document.get_style(family, name)
+            weight = None if style is None else (style.get_properties("text") or {}).get(_WEIGHT)
+            parent = None if style is None else style.get_attribute("style:parent-style-name")
+            self._bold[known] = (
+                weight == "bold" if weight else self._has_bold(family, parent, depth + 1)
+            )
+        return self._bold[known]
+
+    def around(self, name: str) -> str:
+        """The text of the page style Standard's header or footer."""
+        master = self._document.get_style("master-page", "Standard")
+        found = [] if master is None else master.get_elements(f"style:{name}")
+        return found[0].inner_text.strip() if found else ""
+
+
+def _odt_paragraph(element: Any, looks: _OdtLooks) -> Facts:
     level = getattr(element, "level", None)
-    looks = {"style": element.style, "level": int(level) if level else None}
-    return {"text": element.inner_text, **_without_empty(looks)}
+    found = {
+        "style": element.style,
+        "level": int(level) if level else None,
+        "bold": looks.is_bold(element),
+    }
+    return {"text": element.inner_text, **_without_empty(found)}

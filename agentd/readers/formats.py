@@ -47,6 +47,8 @@ FORMATS: dict[str, Format] = {
     "xml": Format(
         "markup", ("defusedxml",), ("application/xml", "image/svg+xml"), ("xml", "svg", "xspf")
     ),
+    "svg": Format("drawings", ("defusedxml",)),
+    "drawio": Format("drawings", ("defusedxml",), (), ("drawio",)),
     "html": Format("markup", ("lxml", "charset_normalizer"), ("text/html",), ("html", "htm")),
     "ini": Format(
         "settings",
@@ -62,7 +64,9 @@ FORMATS: dict[str, Format] = {
     "docx": Format("documents", ("docx",), (_WORD + "wordprocessingml.document",), ("docx",)),
     "odt": Format("documents", ("odfdo",), (_OPEN + "text",), ("odt",)),
     "pptx": Format("slides", ("pptx",), (_WORD + "presentationml.presentation",), ("pptx",)),
-    "odp": Format("slides", ("odfdo",), (_OPEN + "presentation",), ("odp",)),
+    "odp": Format(
+        "slides", ("odfdo",), (_OPEN + "presentation", _OPEN + "graphics"), ("odp", "odg")
+    ),
     "pdf": Format("pages", ("pypdf",), ("application/pdf",), ("pdf",)),
     "zip": Format("archives", (), ("application/zip",), ("zip", "jar", "epub"), HUGE),
     "tar": Format(

@@ -46,9 +46,11 @@ def damaged(kind: str, *more: type[Exception]) -> Iterator[None]:
 
 
 def read_xlsx(file: BinaryIO, request: ReadRequest) -> Facts:
-    """Return ``{sheets: [{name, rows, size, formulas?, hidden?, frozen?, merged?}], active}``.
+    """Return ``{sheets: [{name, rows, size, formulas?, bold?, hidden?, frozen?, merged?}],
+    active}``.
 
-    Empty cells are null; formulas are named by their cells, as in ``{"B3": "=SUM(B1:B2)"}``.
+    Empty cells are null; formulas are named by their cells, as in ``{"B3": "=SUM(B1:B2)"}``, and so
+    are cells in bold, as in ``{"A1": true}``.
     """
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
@@ -89,6 +91,9 @@ def _sheet(page: Any, written: Any) -> Facts:
     formulas = _formulas(written.iter_rows(**area))
     if formulas:
         facts["formulas"] = formulas
+    bold = _bold(page.iter_rows(**area))
+    if bold:
+        facts["bold"] = bold
     if page.sheet_state != "visible":
         facts["hidden"] = True
     if page.freeze_panes:
@@ -105,6 +110,13 @@ def _formulas(rows: Iterable[Iterable[Any]]) -> dict[str, Any]:
         cell.coordinate: getattr(cell.value, "text", cell.value)
         for cell in islice(cells, MAX_FORMULAS)
     }
+
+
+def _bold(rows: Iterable[Iterable[Any]]) -> dict[str, bool]:
+    """The cells with something in them that are set in bold."""
+    cells = chain.from_iterable(rows)
+    found = (cell.coordinate for cell in cells if cell.value is not None and cell.font.b)
+    return dict.fromkeys(islice(found, MAX_FORMULAS), True)
 
 
 def read_ods(file: BinaryIO, request: ReadRequest) -> Facts:
@@ -124,14 +136,19 @@ def _ods_sheet(table: Any) -> Facts:
 
 
 def open_document(file: BinaryIO, wanted: str) -> Any:
-    """Open an OpenDocument file as odfdo's Document; ``wanted``: ods, odt or odp.
+    """Open an OpenDocument file as odfdo's Document; ``wanted``: ods, odt or odp, of which a
+    drawing is one too.
 
     Raises `DamagedError` for one that is none, or of another kind.
     """
     from odfdo import Document
 
     bounded_zip(file)
-    kinds = {"ods": "spreadsheet", "odt": "text", "odp": "presentation"}
+    kinds = {
+        "ods": ("spreadsheet",),
+        "odt": ("text",),
+        "odp": ("presentation", "drawing", "graphics"),
+    }
     data = whole(file)
     with damaged(wanted, AssertionError):
         document = Document(io.BytesIO(data))

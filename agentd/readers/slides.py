@@ -10,10 +10,16 @@ from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.sheets import damaged, open_document
 
 MAX_SLIDES = 300
+_PPTX_TRANSITION = "descendant::*[local-name()='transition']"
+_ODP_TRANSITION = (
+    "descendant::*[@smil:type or @presentation:transition-type or @presentation:transition-style]"
+)
+_ODP_SHAPES = "*[starts-with(name(), 'draw:') and not(starts-with(name(), 'draw:layer'))]"
+"""A page's own shapes: what is grouped stands in its group."""
 
 
 def read_pptx(file: BinaryIO, request: ReadRequest) -> Facts:
-    """Return ``{text, slides: [{title?, texts, notes?, images, layout}], count}``."""
+    """Return ``{text, slides: [{title?, texts, notes?, images, layout, transition?}], count}``."""
     from pptx import Presentation
     from pptx.exc import PythonPptxError
 
@@ -34,6 +40,8 @@ def _slide(slide: Any) -> Facts:
     }
     if shapes.title is not None and shapes.title.text_frame.text:
         facts["title"] = shapes.title.text_frame.text
+    if slide.element.xpath(_PPTX_TRANSITION):
+        facts["transition"] = True
     notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
     if notes and notes.text:
         facts["notes"] = notes.text
@@ -41,21 +49,50 @@ def _slide(slide: Any) -> Facts:
 
 
 def read_odp(file: BinaryIO, request: ReadRequest) -> Facts:
-    """Return ``{text, slides: [{title, texts, images}], count}``; ``title``: the page's name."""
+    """Return ``{text, slides: [{title, texts, images, shapes, notes?, transition?}], count}``;
+    ``title``: the page's name; ``texts``: of its shapes, one each; ``shapes``: what each is, such
+    as rect, frame, connector, or a custom shape's own type. A drawing's pages are slides."""
     document = open_document(file, "odp")
     with damaged("odp"):
         pages = document.body.get_draw_pages()
-        slides = [_odp_slide(page) for page in pages[:MAX_SLIDES]]
+        slides = [_odp_slide(document, page) for page in pages[:MAX_SLIDES]]
         return _facts(slides, len(pages))
 
 
-def _odp_slide(page: Any) -> Facts:
-    texts = [element.inner_text for element in page.get_elements("descendant::text:p")]
-    return {
+def _odp_slide(document: Any, page: Any) -> Facts:
+    shapes = page.get_elements(_ODP_SHAPES)
+    texts = ["\n".join(_paragraphs(shape)) for shape in shapes]
+    facts: Facts = {
         "title": page.name,
         "texts": [text for text in texts if text],
         "images": len(page.get_elements("descendant::draw:image")),
+        "shapes": [_shape_type(shape) for shape in shapes],
     }
+    notes = [text for part in page.get_elements("presentation:notes") for text in _paragraphs(part)]
+    if notes:
+        facts["notes"] = "\n".join(notes)
+    if _odp_transition(document, page):
+        facts["transition"] = True
+    return facts
+
+
+def _paragraphs(element: Any) -> list[str]:
+    found = element.get_elements("descendant::text:p")
+    return [text for one in found if (text := one.inner_text)]
+
+
+def _shape_type(shape: Any) -> str:
+    """What a shape is, by its element, or by the geometry that a custom shape names."""
+    if shape.tag == "draw:custom-shape":
+        geometry = shape.get_elements("draw:enhanced-geometry")
+        return str((geometry and geometry[0].get_attribute("draw:type")) or "custom-shape")
+    return str(shape.tag).removeprefix("draw:")
+
+
+def _odp_transition(document: Any, page: Any) -> bool:
+    name = page.get_attribute("draw:style-name")
+    style = document.get_style("drawing-page", name) if name else None
+    return style is not None and bool(style.get_elements(_ODP_TRANSITION))
 
 
 def _facts(slides: list[Facts], count: int) -> Facts:

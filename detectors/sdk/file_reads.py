@@ -24,6 +24,8 @@ Format = Literal[
     "yaml",
     "toml",
     "xml",
+    "svg",
+    "drawio",
     "html",
     "ini",
     "prefs",

@@ -26,6 +26,10 @@ IMPORTERS: dict[str, tuple[str, str]] = {
         "lab.benchmarks.webcanvas",
         "WebCanvas' tasks.json, a list of tasks with key nodes",
     ),
+    "opencomputer": (
+        "lab.benchmarks.opencomputer",
+        "OpenComputer's tasks.jsonl, a task a line",
+    ),
     "osworld": ("lab.benchmarks.osworld", "a folder of OSWorld's tasks, <group>/<id>.json"),
 }
 """kind → (module, what its SOURCE is)."""

@@ -27,7 +27,9 @@ def rows(name: str) -> list[list[str]]:
     return [[cell.strip() for cell in line[1:].removesuffix("|").split("|")] for line in lines[2:]]
 
 
-@pytest.mark.parametrize("name", ["osworld", "webarena-infinity", "webarena-verified", "webcanvas"])
+@pytest.mark.parametrize(
+    "name", ["osworld", "webarena-infinity", "webarena-verified", "webcanvas", "opencomputer"]
+)
 def test_the_last_row_is_the_sum_of_the_others(name: str) -> None:
     """In each column that counts."""
     *groups, total = rows(name)

@@ -1,0 +1,147 @@
+"""Drawings as XML: what stands in an SVG or a diagrams.net file, by its elements' ids."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections import Counter
+from typing import Any, BinaryIO
+from urllib.parse import unquote
+
+from agentd.readers.bounds import MAX_ITEMS, DamagedError, HeavyError
+from agentd.readers.request import Facts, ReadRequest
+from agentd.readers.texts import whole
+
+MAX_PAGE_BYTES = 32 << 20
+"""Bytes to which one packed page may unpack."""
+_LABEL, _MODE = "label", "groupmode"
+
+
+def read_svg(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{width, height, layers: {label: true}, tags: {tag: number}, ids: {id: {tag, style?,
+    text?}}, text}``; ``style``: the properties of the element's own style; ``text``: of its text
+    elements, a line each."""
+    root = _parsed(whole(file))
+    if _local(root.tag) != "svg":
+        raise DamagedError(f"no SVG: its root is {_local(root.tag)}")
+    elements = [one for one in root.iter() if isinstance(one.tag, str)]
+    layers = [one for one in elements if _attribute(one, _MODE) == "layer"]
+    named = [one for one in elements if one.get("id")]
+    texts = ["".join(one.itertext()) for one in elements if _local(one.tag) == "text"]
+    return {
+        "width": root.get("width"),
+        "height": root.get("height"),
+        "layers": {str(_attribute(one, _LABEL)): True for one in layers[:MAX_ITEMS]},
+        "tags": dict(Counter(_local(one.tag) for one in elements)),
+        "ids": {str(one.get("id")): _svg_element(one) for one in named[:MAX_ITEMS]},
+        "text": "\n".join(text.strip() for text in texts),
+        "cut": len(named) > MAX_ITEMS,
+    }
+
+
+def _svg_element(element: Any) -> Facts:
+    facts: Facts = {"tag": _local(element.tag)}
+    if element.get("style"):
+        facts["style"] = _style(element.get("style"), ":")
+    if facts["tag"] == "text":
+        facts["text"] = "".join(element.itertext()).strip()
+    return facts
+
+
+def read_drawio(file: BinaryIO, request: ReadRequest) -> Facts:
+    """Return ``{pages: [{name, vertices, edges, cells: {id: {value?, style, edge?, source?,
+    target?}}}], count, text}``; ``text``: the labels of all pages, a line each."""
+    root = _parsed(whole(file))
+    diagrams = [root] if root.tag == "mxGraphModel" else root.findall("diagram")
+    if root.tag not in ("mxfile", "mxGraphModel"):
+        raise DamagedError(f"no diagram: its root is {_local(root.tag)}")
+    pages = [_drawio_page(one) for one in diagrams[:MAX_ITEMS]]
+    labels = [cell["value"] for page in pages for cell in page["cells"].values() if "value" in cell]
+    return {
+        "pages": pages,
+        "count": len(diagrams),
+        "text": "\n".join(labels),
+        "cut": len(diagrams) > len(pages) or any(page.pop("cut") for page in pages),
+    }
+
+
+def _drawio_page(diagram: Any) -> Facts:
+    model = diagram if diagram.tag == "mxGraphModel" else diagram.find("mxGraphModel")
+    if model is None:
+        model = _parsed(_unpacked(diagram.text or ""))
+    cells = [_drawio_cell(one) for one in model.iter("mxCell")]
+    wrapped = {
+        cell: outer
+        for tag in ("object", "UserObject")
+        for outer in model.iter(tag)
+        for cell in outer.iter("mxCell")
+    }
+    facts: Facts = {
+        "name": diagram.get("name") or "",
+        "vertices": sum(one.get("vertex") == "1" for one in model.iter("mxCell")),
+        "edges": sum(one.get("edge") == "1" for one in model.iter("mxCell")),
+        "cells": {},
+        "cut": len(cells) > MAX_ITEMS,
+    }
+    for element, cell in zip(model.iter("mxCell"), cells[:MAX_ITEMS], strict=False):
+        outer = wrapped.get(element)
+        label = element.get("value") if outer is None else outer.get("label")
+        id = element.get("id") or (None if outer is None else outer.get("id"))
+        facts["cells"][str(id)] = {**cell, **({"value": label} if label else {})}
+    return facts
+
+
+def _drawio_cell(element: Any) -> Facts:
+    found: Facts = {name: element.get(name) for name in ("source", "target") if element.get(name)}
+    if element.get("edge") == "1":
+        found["edge"] = True
+    if element.get("style"):
+        found["style"] = _style(element.get("style"), "=")
+    return found
+
+
+def _style(text: str, mark: str) -> dict[str, str]:
+    """Properties of a style, as ``fill:#fff;stroke:none``; a word alone is the shape's."""
+    found = {}
+    for part in text.split(";"):
+        name, between, value = part.partition(mark)
+        if name.strip():
+            found[name.strip() if between else "shape"] = value.strip() if between else name.strip()
+    return found
+
+
+def _unpacked(text: str) -> bytes:
+    """A page that is percent-encoded, deflated and in base64. Raises `DamagedError`,
+    `HeavyError`."""
+    try:
+        packed = zlib.decompressobj(-15)
+        data = packed.decompress(base64.b64decode(text.strip(), validate=True), MAX_PAGE_BYTES)
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise DamagedError(f"no diagram: a page can't be unpacked: {error}") from None
+    if packed.unconsumed_tail:
+        raise HeavyError(f"a page unpacks to more than {MAX_PAGE_BYTES} bytes")
+    return unquote(data.decode("utf-8", "replace")).encode()
+
+
+def _parsed(data: bytes) -> Any:
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        return fromstring(data)
+    except DefusedXmlException as error:
+        raise HeavyError(f"it declares entities: {error}") from None
+    except (ParseError, ValueError) as error:
+        raise DamagedError(f"no XML: {error}") from None
+
+
+def _local(name: str) -> str:
+    return str(name).rpartition("}")[2]
+
+
+def _attribute(element: Any, name: str) -> str | None:
+    """An attribute by its name without its namespace."""
+    return next((value for key, value in element.attrib.items() if _local(key) == name), None)

@@ -1,0 +1,228 @@
+"""OpenComputer's tasks: what its verifiers ask of documents, profiles and pages, check by check.
+
+Each check that something tells is a milestone, all alike, as in its mean over checks; they come to
+half of the reward, the goal to the other half. The goal wants those that can be known, and a task
+of which the greater part can't be is none of ours. The machine's ``/home/user`` is the watched
+folder ``home``.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import orjson
+
+from api.tasks.task_files import BadTaskError, check_task
+from common.regular_file import read_regular
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    read_list,
+    read_object,
+    require_object,
+    require_text,
+)
+from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
+from lab.benchmarks.opencomputer import files, office, profiles
+from lab.benchmarks.opencomputer.base import (
+    HOME,
+    WAYS,
+    Readers,
+    TaskOf,
+    Told,
+    UntoldCheckError,
+    UpstreamCheck,
+)
+
+APPS: Mapping[str, Readers] = {
+    "libreoffice_calc": office.CALC,
+    "libreoffice_writer": office.WRITER,
+    "libreoffice_impress": office.IMPRESS,
+    "libreoffice_draw": office.DRAW,
+    "gedit": files.GEDIT,
+    "pcmanfm": files.PCMANFM,
+    "vlc": files.VLC,
+    "galculator": profiles.GALCULATOR,
+    "chrome": profiles.CHROME,
+    "firefox": profiles.FIREFOX_CHECKS,
+    "inkscape": files.INKSCAPE,
+    "thunderbird": profiles.THUNDERBIRD_CHECKS,
+    "drawio": files.DRAWIO,
+    "gimp": files.GIMP,
+}
+"""Program → its commands, and what reads each."""
+_HALF = 0.5
+MAX_PROBES = 32
+WHOLE, PART, REFUSED = "whole", "part", "refused"
+"""The kinds of tasks: every check told, most of them, too few."""
+_DOCUMENT = re.compile(r"/home/user/[\w./ -]*?\.(?:ods|xlsx|odt|docx|odp|pptx|odg)\b")
+WANTED = "lines of JSON with id, app, task, env.files and verification"
+
+
+def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
+    """One task each, in the file's order. Raises `BadSourceError`, `OSError`. ``sites`` is not
+    needed: the machine is watched itself."""
+    for task in _dataset(source):
+        name = require_text(task["id"], "id")
+        try:
+            yield _imported(name, task)
+        except BadTaskError as error:
+            problem = error.problems[0]
+            why = f"what it asks for is refused: got {problem.value}, wanted {problem.wanted}"
+            yield Imported(name, None, REFUSED, (why,))
+
+
+def coverage(source: Path) -> CoverageTable:
+    """Checks by program and by how they are told, and why some are not."""
+    counted: dict[str, Counter[str]] = {}
+    missing: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    for task, made in zip(_dataset(source), tasks(source, {}), strict=True):
+        kinds[made.kind] += 1
+        counts = counted.setdefault(str(task["app"]), Counter())
+        counts["tasks"] += 1
+        for _, told, why in read_checks(task):
+            counts["unobservable" if told is None else told.way] += 1
+            if told is None:
+                missing[why.partition(":")[0]] += 1
+    every = sum(counted.values(), Counter[str]())
+    rows = [
+        [app, counts["tasks"], sum(counts[way] for way in WAYS), *(counts[way] for way in WAYS)]
+        for app, counts in [*counted.items(), ("**all**", every)]
+    ]
+    said = ", ".join(f"{kinds[kind]} {kind}" for kind in (WHOLE, PART, REFUSED))
+    reasons = "\n".join(f"- {many}: {why}" for why, many in missing.most_common())
+    notes = [f"{sum(kinds.values())} tasks: {said}.", f"Unobservable, by reason:\n\n{reasons}"]
+    return CoverageTable("OpenComputer", ("program", "tasks", "checks", *WAYS), rows, notes)
+
+
+def read_checks(task: JsonObject) -> list[tuple[JsonObject, Told | None, str]]:
+    """Each check of a task with what it is to us; None and the reason where it is nothing."""
+    about = _about(task)
+    found: list[tuple[JsonObject, Told | None, str]] = []
+    for value in read_list(task, "verification"):
+        check = require_object(value, "verification")
+        try:
+            found.append((check, _read(check, about), ""))
+        except UntoldCheckError as error:
+            found.append((check, None, str(error)))
+    return found
+
+
+def _read(check: JsonObject, about: TaskOf) -> Told:
+    if "judge" in check:
+        raise UntoldCheckError("what a language model makes of it")
+    try:
+        words = shlex.split(require_text(check["command"], "command"))
+    except ValueError:
+        raise UntoldCheckError("a command whose quotes are not closed") from None
+    reader = APPS[about.app].get(words[0] if words else "")
+    if reader is None:
+        raise UntoldCheckError(f"a command that nothing here reads: {words[0]}")
+    expression = check.get("eval")
+    return reader(
+        UpstreamCheck(
+            words, check.get("expected"), None if expression is None else str(expression)
+        ),
+        about,
+    )
+
+
+def _about(task: JsonObject) -> TaskOf:
+    given = [
+        require_text(require_object(one, "files").get("sandbox_path"), "sandbox_path")
+        for one in read_list(read_object(task, "env"), "files")
+    ]
+    named = _DOCUMENT.findall(require_text(task["task"], "task"))
+    documents = [path for path in (*reversed(named), *given) if _DOCUMENT.fullmatch(path)]
+    return TaskOf(
+        app=str(task["app"]),
+        document=documents[0].removeprefix(HOME) if documents else None,
+        given=frozenset(path.removeprefix(HOME) for path in given),
+    )
+
+
+def _dataset(source: Path) -> list[JsonObject]:
+    path = source / "tasks.jsonl" if source.is_dir() else source
+    found = []
+    for number, line in enumerate(read_regular(path).splitlines(), 1):
+        try:
+            task = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise BadSourceError(f"line {number}: no JSON: {error}") from None
+        if not _is_task(task):
+            raise BadSourceError(
+                f"line {number}: wanted {WANTED}, of a program among {', '.join(APPS)}"
+            )
+        found.append(task)
+    if not found:
+        raise BadSourceError(f"wanted {WANTED}")
+    return found
+
+
+def _is_task(task: object) -> bool:
+    return (
+        isinstance(task, dict)
+        and all(isinstance(task.get(name), str) for name in ("id", "app", "task"))
+        and task["app"] in APPS
+        and isinstance(task.get("env"), dict)
+        and isinstance(task.get("verification"), list)
+        and all(isinstance(check, dict) and "command" in check for check in task["verification"])
+    )
+
+
+def _imported(name: str, task: JsonObject) -> Imported:
+    checks = read_checks(task)
+    told = [(number, one) for number, (_, one, _) in enumerate(checks, 1) if one and one.when]
+    remarks = [
+        f"check {number}: {why}" for number, (_, one, why) in enumerate(checks, 1) if one is None
+    ]
+    unknown = len(remarks)
+    asked = [one for one in told if one[1].argv]
+    if len(asked) > MAX_PROBES:
+        raise BadSourceError(f"{name}: {len(asked)} probes, at most {MAX_PROBES}")
+    if not told or unknown > len(told):
+        return Imported(name, None, REFUSED, (*remarks, "more of it is unknown than known"))
+    spec: JsonObject = {
+        "id": f"opencomputer/{name}",
+        "version": "1",
+        "instruction": require_text(task["task"], "task"),
+        "weights": {"file": _HALF, "goal": _HALF},
+        "milestones": [
+            *(
+                {"id": f"check-{n}", "component": "file", "when": _condition_of(n, one)}
+                for n, one in told
+            ),
+            _goal(told),
+        ],
+    }
+    if asked:
+        spec["probes"] = [_probe(number, one) for number, one in asked]
+    check_task(spec)
+    return Imported(name, spec, PART if unknown else WHOLE, tuple(remarks))
+
+
+def _goal(told: list[tuple[int, Told]]) -> JsonObject:
+    """All of them reached, and so at the end still."""
+    conditions: list[JsonValue] = [_condition_of(number, one) for number, one in told]
+    goal: JsonObject = {
+        "requires": [f"check-{number}" for number, _ in told],
+        "when": {"all_of": {"holding": True, "of": conditions}},
+    }
+    return {"id": "goal", "when": {"goal": goal}, "must_hold_at_end": True}
+
+
+def _condition_of(number: int, told: Told) -> JsonObject:
+    when = told.when or {}
+    if not told.argv:
+        return when
+    return {"probe_answers": {"probe": f"check-{number}", **read_object(when, "probe_answers")}}
+
+
+def _probe(number: int, told: Told) -> JsonObject:
+    command: JsonObject = {"argv": [*told.argv]}
+    return {"id": f"check-{number}", "command": command, "when": ["start", "step", "close"]}
