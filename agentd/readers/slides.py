@@ -61,7 +61,9 @@ def read_odp(file: BinaryIO, request: ReadRequest) -> Facts:
 
 def _odp_slide(document: Any, page: Any) -> Facts:
     shapes = page.get_elements(_ODP_SHAPES)
+    loose = page.get_elements("text:p")
     texts = ["\n".join(_paragraphs(shape)) for shape in shapes]
+    texts += [paragraph.inner_text for paragraph in loose]
     facts: Facts = {
         "title": page.name,
         "texts": [text for text in texts if text],

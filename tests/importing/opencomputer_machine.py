@@ -77,6 +77,7 @@ def _read(asked: dict[str, Any], path: str, file: Path, when: str) -> dict[str, 
 
 def _probes(rules: Ruleset, folder: Path, when: str) -> Iterator[Said]:
     for probe in rules.task.probes:
+        assert probe.command is not None
         argv = [part.replace(HOME, str(folder)) for part in probe.command.argv]
         ran = subprocess.run(argv, capture_output=True, text=True, timeout=10, check=False)
         value = {"exit": ran.returncode, "out": ran.stdout}

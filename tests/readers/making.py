@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import sqlite3
 import tarfile
 import wave
 import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 
 def xlsx(path: Path) -> None:
@@ -182,10 +185,33 @@ TEXTS = {
 }
 """Formats that are written by hand, by name of file."""
 
+
+def drawio(path: Path) -> None:
+    """A page as it is packed: percent-encoded, deflated, in base64."""
+    cells = (
+        '<mxCell id="a" value="VPC" style="ellipse;fillColor=#fff" vertex="1"/>'
+        '<object id="e" label="To it"><mxCell edge="1" source="a" target="a"/></object>'
+    )
+    model = quote(f"<mxGraphModel><root>{cells}</root></mxGraphModel>").encode()
+    packer = zlib.compressobj(wbits=-15)
+    packed = base64.b64encode(packer.compress(model) + packer.flush()).decode()
+    path.write_text(f'<mxfile><diagram name="One">{packed}</diagram></mxfile>')
+
+
+def svg(path: Path) -> None:
+    spaces = (
+        'xmlns="http://www.w3.org/2000/svg"'
+        ' xmlns:inkscape="http://www.inkscape.org/namespaces/inkscape"'
+    )
+    inside = '<circle id="pt" style="fill:#ff5722; stroke:none"/><text>Scatter <tspan>Plot</tspan></text>'
+    layer = f'<g inkscape:groupmode="layer" inkscape:label="Axes">{inside}</g>'
+    path.write_text(f'<svg {spaces} width="600" height="300">{layer}</svg>')
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "sales.xlsx": xlsx, "sales.ods": ods, "minutes.docx": docx, "minutes.odt": odt, "plan.pptx": pptx, "plan.odp": odp,
     "invoice.pdf": pdf, "all.zip": zipped, "all.tar.gz": tarred, "places.sqlite": sqlite, "dot.png": png,
-    "quiet.wav": wav,
+    "quiet.wav": wav, "axes.svg": svg, "plan.drawio": drawio,
 }  # fmt: skip
 
 

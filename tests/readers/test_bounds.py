@@ -19,7 +19,7 @@ import pytest
 
 from agentd.readers import bounds
 from agentd.readers.bounds import MAX_BYTES, MAX_ITEMS, fit_facts
-from detectors.sdk.file_reads import ENDS
+from detectors.model.kinds.limits import READ_ENDS as ENDS
 from tests.readers.making import make, sqlite
 from tests.readers.reading import facts, told
 

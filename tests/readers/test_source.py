@@ -254,7 +254,7 @@ def test_a_format_without_a_text_is_refused_with_what_to_write(format_: str) -> 
 
 def test_every_format_has_a_text_or_is_known_to_have_none() -> None:
     """A reader that is added says so here."""
-    texts = {"xml", "html", "docx", "odt", "pptx", "odp", "pdf", "text"}
+    texts = {"xml", "svg", "drawio", "html", "docx", "odt", "pptx", "odp", "pdf", "text"}
     assert NO_TEXT | texts == set(FORMATS)
     data = ("csv", "json", "yaml", "toml", "ini", "prefs", "gimprc")
     assert {end for name in data for end in FORMATS[name].names} == {

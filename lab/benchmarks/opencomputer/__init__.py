@@ -187,7 +187,7 @@ def _imported(name: str, task: JsonObject) -> Imported:
         raise BadSourceError(f"{name}: {len(asked)} probes, at most {MAX_PROBES}")
     if not told or unknown > len(told):
         return Imported(name, None, REFUSED, (*remarks, "more of it is unknown than known"))
-    spec: JsonObject = {
+    spec: dict[str, JsonValue] = {
         "id": f"opencomputer/{name}",
         "version": "1",
         "instruction": require_text(task["task"], "task"),

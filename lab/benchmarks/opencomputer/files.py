@@ -316,8 +316,9 @@ def page_names(check: UpstreamCheck, task: TaskOf) -> Told:
     if found is None:
         raise UntoldCheckError(f"an expression of its own: {check.expression}")
     names = re.findall(r"'([^']*)'", found[1])
-    wanted_facts: JsonObject = {f"pages.{n}.name": name for n, name in enumerate(names)}
-    return Told(facts(below_home(check.word(1)), wanted_facts | {"count": len(names)}, "drawio"))
+    named = {f"pages.{n}.name": name for n, name in enumerate(names)}
+    wanted_facts: JsonObject = {**named, "count": len(names)}
+    return Told(facts(below_home(check.word(1)), wanted_facts, "drawio"))
 
 
 def cell_style(check: UpstreamCheck, task: TaskOf) -> Told:

@@ -128,7 +128,7 @@ def _in_formula(left: ast.expr, right: ast.expr, about: partial[JsonObject] | ob
         raise expressions.unknown(right)
     # Office and file write a formula's sheets otherwise: =$Q1.B2 there is =Q1!B2 here.
     text = _UNSET.sub("", str(expressions.constant(left)))
-    return about("formulas", {"any_of": [contains(text), contains(text.replace(".", "!"))]})  # type: ignore[no-any-return]
+    return about("formulas", {"any_of": [contains(text), contains(text.replace(".", "!"))]})
 
 
 def _require_condition(when: JsonObject | None) -> JsonObject:
@@ -164,8 +164,8 @@ def sheet_exists(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def _count(path: str, at: str, number: int) -> JsonObject:
     """A list of the facts has so many items, each with a name or title."""
-    known: JsonObject = {f"{at}.{number}": None}
-    return facts(path, known | ({f"{at}.{number - 1}.name": {"regex": ".+"}} if number else {}))
+    last: JsonObject = {f"{at}.{number - 1}.name": {"regex": ".+"}} if number else {}
+    return facts(path, {f"{at}.{number}": None, **last})
 
 
 def sheet_count(check: UpstreamCheck, task: TaskOf) -> Told:
@@ -176,9 +176,8 @@ def sheet_count(check: UpstreamCheck, task: TaskOf) -> Told:
 def heading(check: UpstreamCheck, task: TaskOf) -> Told:
     """A paragraph of that text is a heading, of a level where one is named."""
     path, level = document_of(task), _named(check, 2)
-    has: JsonObject = {"text": check.word(1), "level": {"min": 1}}
-    if level is not None:
-        has["level"] = whole_number(level)
+    of_level: JsonValue = {"min": 1} if level is None else whole_number(level)
+    has: JsonObject = {"text": check.word(1), "level": of_level}
     return Told(apply_truth(check, path, in_file("document_part", path, has=has)))
 
 
@@ -351,9 +350,9 @@ def _of_tables(path: str, tree: ast.expr) -> JsonObject | None:
 def _cells_of(tree: ast.expr, number: int) -> JsonObject:
     """The facts of one table's cells that an expression about ``t`` asks for."""
     if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-        found: JsonObject = {}
+        found: dict[str, JsonValue] = {}
         for part in tree.values:
-            found |= _cells_of(part, number)
+            found.update(_cells_of(part, number))
         return found
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
         raise expressions.unknown(tree)
@@ -479,7 +478,7 @@ def shape_exists(check: UpstreamCheck, task: TaskOf) -> Told:
 
 
 def _shapes(path: str, page: str, least: int, most: int | None) -> JsonObject:
-    found: JsonObject = {}
+    found: dict[str, JsonValue] = {}
     if least:
         found[f"slides.{page}.shapes.{least - 1}"] = {"regex": ".+"}
     if most is not None:
