@@ -41,7 +41,7 @@ class _Anything:
     def matches(self, value: object, *options: object) -> bool:
         return True
 
-    is_at = holds = names = matches_json = judged = matches
+    is_at = holds = names = matches_json = matches_beginning = judged = matches
 
     def share(self, body: object) -> float:
         return 1.0

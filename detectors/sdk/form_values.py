@@ -35,10 +35,14 @@ def holds(data: Mapping[str, object], wanted: TextMatch | bool, counted: Counted
     if isinstance(wanted, bool):
         return data.get("checked") is wanted
     value = data.get("value")
-    is_so = _matches_beginning if data.get("cut") is True else TextMatch.matches
+    is_so = _matches_beginning if data.get("cut") is True else _matches
     if isinstance(value, list):
         return any(isinstance(item, str) and is_so(wanted, item) for item in value)
     return isinstance(value, str) and data.get("checked") is not False and is_so(wanted, value)
+
+
+def _matches(wanted: TextMatch, text: str) -> bool:
+    return wanted.matches(text)
 
 
 def _matches_beginning(wanted: TextMatch, text: str) -> bool:

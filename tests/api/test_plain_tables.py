@@ -32,6 +32,7 @@ WEAK = "holds nobody that nobody else holds"
 GROWS = {
     "agentd/session/step_state.py _calls": EPISODE,
     "agentd/sources/ax/display.py _atoms": OURS,
+    "agentd/readers/documents.py _bold": "one for each style of a document, while it is read",
     "agentd/sources/cdp/network/outliving.py _reported": "one for each type of the browser's histogram",
     "agentd/sources/cdp/state/gaps.py _reasons": OURS,
     "agentd/sources/clipboard/display.py _atoms": OURS,
@@ -66,6 +67,8 @@ GROWS = {
     "detectors/engine/conditions.py _risen": "taken, and begun anew, with each event",
     "detectors/matchers/schema_cost.py _counted": "lives as long as one count, which its budget ends",
     "detectors/sdk/registry.py _found": "one for each rule",
+    "lab/benchmarks/webcanvas.py _tasks": COMMAND,
+    "lab/benchmarks/webcanvas.py _worth": "one for each component of a task",
     "lab/benchmarks/miniwob/registry.py GENERATORS": "one for each page of the benchmark",
     "lab/benchmarks/miniwob/registry.py UNOBSERVABLE": "one for each page of the benchmark",
     "lab/convert/atspi.py _changes": COMMAND,

@@ -112,15 +112,19 @@ def test_a_page_that_is_open_at_the_start_is_not_reached(
     [
         [], [DONE], [answered("^.*$")], [answered("SUCCESS")],
         [sent(status=500), DONE], [sent(landed=500), DONE], [sent(to="/login"), DONE], [DONE, sent()],
-        [sent(url=f"{SITE}.evil/f/books/9/-/comment"), DONE], [sent(body={**BODY, "cut": True}), DONE],
+        [sent(url=f"{SITE}.evil/f/books/9/-/comment"), DONE],
         [sent(body={**BODY, "text": BODY["text"] + "&draft=1"}), DONE], [sent(method="GET"), DONE],
     ],
 )  # fmt: skip
 def test_1_2_3_6_10_tricks_reach_no_goal(tmp_path: Path, said: list[Said]) -> None:
-    """Patterns, nothing, claims, refusals, an answer before the deed, look-alike hosts, cut and
-    further contents."""
+    """Patterns, nothing, claims, refusals, an answer before the deed, look-alike hosts, further
+    contents."""
     total, success = scored(rules(tmp_path), *said)
     assert (success, total is not None and total <= 0.4) == (False, True)
+
+
+def test_of_a_body_that_is_cut_nobody_knows(tmp_path: Path) -> None:
+    assert scored(rules(tmp_path), sent(body={**BODY, "cut": True}), DONE) == (None, None)
 
 
 def test_the_last_request_to_a_place_counts_unless_several_are_asked_for_there(
