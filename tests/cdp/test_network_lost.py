@@ -360,12 +360,14 @@ FRAME_GONE = {"frameId": "F", "reason": "remove"}
 @pytest.mark.parametrize(
     "aborted", [True, False], ids=["told to have failed", "not told of any more"]
 )
+@pytest.mark.parametrize("loader", ["N", "2"], ids=["a call", "a form that was to come there"])
 def test_whether_a_write_went_out_whose_frame_is_gone_is_known_or_a_gap(
-    method: str, headers_known: bool, frame_goes: bool, gaps: int, aborted: bool
+    method: str, headers_known: bool, frame_goes: bool, gaps: int, aborted: bool, loader: str
 ) -> None:
     fold = at_page()
     list(fold.feed("", "Page.frameAttached", {"frameId": "F", "parentFrameId": "T"}))
-    about = {"requestId": "2", "frameId": "F", "loaderId": "N", "type": "Fetch"}
+    kind = "Document" if loader == "2" else "Fetch"
+    about = {"requestId": "2", "frameId": "F", "loaderId": loader, "type": kind}
     told(fold, "requestWillBeSent", **about, request=WRITE | {"method": method})
     seen = real(fold, "2") if headers_known else []
     if aborted:

@@ -175,6 +175,16 @@ HIDDEN = [
         asks="/delete",
     ),
     HostilePage(
+        "a form of a frame that goes as it sends",
+        SHOP + DELETE + "<iframe name=t></iframe><form id=f action=/delete method=post"
+        " target=t></form>"
+        + script(
+            "document.querySelector('#delete').onclick = () => { f.submit(); setTimeout(() =>"
+            " document.querySelector('iframe').remove(), 30) }"
+        ),
+        delete,
+    ),
+    HostilePage(
         "a download that the page makes, and a write behind it",
         on_delete(
             "const a = document.createElement('a'); a.download = 'a.txt';"

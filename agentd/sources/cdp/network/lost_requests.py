@@ -24,11 +24,13 @@ class LostRequests:
 
     def document_gone(self, frame: str, loader: str) -> Iterator[CdpObservation]:
         """The frame has the document ``loader`` now: of what the one before asked for only the
-        network's own word may come."""
+        network's own word may come. An empty ``loader``: the frame is gone, and with it what would
+        have told of a document that was still to come."""
         for number, request in self._table.items():
             if request.base.get("frame") != frame or request.left:
                 continue
-            if not request.loader or request.loader == loader or request.loader == number:
+            is_to_come = request.loader == number and bool(loader)
+            if not request.loader or request.loader == loader or is_to_come:
                 continue
             if request.ended:
                 # It failed with its document: whether it went out may never be told.
