@@ -140,8 +140,13 @@ async def service(tmp_path: Path) -> AsyncIterator[Service]:
         yield found
 
 
-def turn(at: int) -> Any:
-    return SimpleNamespace(turn=at, reward=None, metadata={"mine": at}, remove_sample=False)
+def turn(at: int, **given: Any) -> Any:
+    usual = {"turn": at, "reward": None, "metadata": {"mine": at}, "remove_sample": False}
+    return SimpleNamespace(**{**usual, "group_index": 0, **given})
+
+
+def rollout(**given: Any) -> list[Any]:
+    return [turn(at, **given) for at in range(4)]
 
 
 async def test_turns_that_are_not_known_are_masked_and_known_ones_are_not(
@@ -151,25 +156,55 @@ async def test_turns_that_are_not_known_are_masked_and_known_ones_are_not(
     await service.tell(id, token, *episode([went("/cart")], [DEAD], [BACK], [clicked("Buy")]))
     async with on_a_socket(service.app) as url:
         given: dict[str, Any] = {"url": url, "token": ADMIN, "wait_s": 0.0}
-        known = await slime.pay_turns(
-            arguments(), [turn(at) for at in range(4)], id, **given, fold="known"
-        )
+        known = await slime.pay_turns(arguments(), rollout(), id, **given, fold="known")
         assert [one.remove_sample for one in known] == [False, True, True, False]
         assert [one.reward for one in known] == pytest.approx([0.1, 0.0, 0.0, 0.4])
         assert [one.metadata["mine"] for one in known] == [0, 1, 2, 3]
-        assert known[1].metadata[slime.MARK]["unknown"] == "turn 1 is not known"
+        assert known[1].metadata[slime.MARK]["unknown"] == "the turn is not known"
 
-        whole = await slime.pay_turns(arguments(), [turn(at) for at in range(4)], id, **given)
+        whole = await slime.pay_turns(arguments(), rollout(), id, **given)
         assert [one.remove_sample for one in whole] == [True] * 4, "a rollout that is not known"
         assert "browser gone" in str(whole[0].metadata[slime.MARK]["unknown"])
+        again = await slime.pay_turns(arguments(), whole, id, **given, fold="known")
+        assert [one.remove_sample for one in again] == [False, True, True, False]
+        await scoring.close()
 
+
+async def test_an_evaluation_has_no_mask_and_gets_no_placeholder(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """slime averages an evaluation's rewards, and gives its samples no group."""
+    id, token = await service.open(TASK)
+    await service.tell(id, token, *episode([went("/cart")], [DEAD], [BACK], [clicked("Buy")]))
+    async with on_a_socket(service.app) as url:
+        given: dict[str, Any] = {"url": url, "token": ADMIN, "wait_s": 0.0}
+        with pytest.raises(UnknownRewardError, match="browser gone"):
+            await slime.pay_turns(arguments(), rollout(group_index=None), id, **given)
         monkeypatch.setenv("MILESTONED_URL", url.replace("://", f"://any:{ADMIN}@"))
-        scored = SimpleNamespace(
-            response="x", label=None, metadata={"episode_id": id}, remove_sample=False
-        )
-        assert await slime.custom_rm(arguments(reward_key="score"), scored) == {"score": 0.0}
-        assert scored.remove_sample
+        with pytest.raises(UnknownRewardError, match="browser gone"):
+            await slime.custom_rm(arguments(), scored(id, group_index=None))
+        await scoring.close()
+
+
+def scored(id: str, **given: Any) -> Any:
+    usual = {"response": "x", "label": None, "metadata": {"episode_id": id}, "group_index": 0}
+    return SimpleNamespace(**{**usual, "remove_sample": False, **given})
+
+
+@pytest.mark.parametrize("removed", [False, True], ids=["kept", "removed by its harness"])
+async def test_a_sample_that_is_known_when_asked_again_is_as_it_was(
+    service: Service, monkeypatch: pytest.MonkeyPatch, removed: bool
+) -> None:
+    id, token = await service.open(TASK)
+    await service.tell(id, token, *episode([went("/cart")], [DEAD], [BACK], [clicked("Buy")]))
+    async with on_a_socket(service.app) as url:
+        monkeypatch.setenv("MILESTONED_URL", url.replace("://", f"://any:{ADMIN}@"))
+        sample = scored(id, remove_sample=removed)
+        for _ in range(2):
+            assert await slime.custom_rm(arguments(reward_key="score"), sample) == {"score": 0.0}
+            assert sample.remove_sample
         monkeypatch.setenv("MILESTONED_FOLD", "known")
-        assert await slime.custom_rm(arguments(), scored) == pytest.approx(0.5)
-        assert not scored.remove_sample, "asked again, it is known"
+        assert await slime.custom_rm(arguments(), sample) == pytest.approx(0.5)
+        assert sample.remove_sample is removed
+        assert "unknown" not in sample.metadata[slime.MARK]
         await scoring.close()

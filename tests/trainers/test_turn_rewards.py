@@ -260,7 +260,7 @@ async def test_slime_has_a_sample_for_each_known_turn(service: Service) -> None:
         given: dict[str, Any] = {"url": url, "token": ADMIN, "wait_s": 0.0}
 
         def turns() -> list[Any]:
-            return [SimpleNamespace(turn=turn, reward=None) for turn in range(4)]
+            return [SimpleNamespace(turn=turn, reward=None, metadata={}) for turn in range(4)]
 
         plain = SimpleNamespace(reward_key=None)
         kept = await slime.pay_turns(plain, turns(), id, **given, fold="known")

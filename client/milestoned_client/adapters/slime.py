@@ -40,6 +40,7 @@ class SlimeSample(Protocol):
     label: object
     response: str
     remove_sample: bool
+    group_index: int | None
 
 
 class TurnSample(Protocol):
@@ -48,6 +49,7 @@ class TurnSample(Protocol):
     metadata: object
     reward: Payout | None
     remove_sample: bool
+    group_index: int | None
 
 
 class PaidSample(Protocol):
@@ -69,31 +71,33 @@ async def pay_turns(
 
     slime keeps rewards that are there already. With `post_process_rewards` as slime's
     post-processing a turn that is not known is returned too, masked, as are all turns of a rollout
-    that is not known. Without it such a turn is left out (slime would use any number in its place),
-    and `UnknownRewardError` is raised where the rollout is not known and there is no fall-back.
-    Raises `TurnMismatchError` where the samples are not the steps of the episode.
+    that is not known. Without it, and in slime's evaluation, such a turn is left out (slime would
+    use any number in its place), and `UnknownRewardError` is raised where the rollout is not known
+    and there is no fall-back. Raises `TurnMismatchError` where the samples are not the steps of the
+    episode.
     """
-    is_masking = _is_masking(args)
     try:
         paid = await close_and_read_turns(episode, len(samples), settings(**given))
     except UnknownRewardError as error:
-        if not is_masking:
+        if not all(_is_masking(args, sample) for sample in samples):
             raise
-        for turn, sample in enumerate(samples):
-            _mark(sample, episode=episode, turn=turn)
-            sample.reward = _mask(args, sample, str(error))
-        return samples
-    logs, key = paid.whole.logs(), _reward_key(args)
+        rewards: list[float | None] = [None] * len(samples)
+        logs: dict[str, float] = {}
+        reason = str(error)
+    else:
+        rewards, logs, reason = paid.rewards, paid.whole.logs(), "the turn is not known"
     kept = []
-    for turn, (sample, reward) in enumerate(zip(samples, paid.rewards, strict=True)):
-        if reward is None and not is_masking:
-            continue
+    for turn, (sample, reward) in enumerate(zip(samples, rewards, strict=True)):
+        is_masking = _is_masking(args, sample)
         if is_masking:
             _mark(sample, episode=episode, turn=turn)
-        if reward is None:
-            sample.reward = _mask(args, sample, f"turn {turn} is not known")
+        if reward is not None:
+            _unmask(sample)
+            sample.reward = _payout(args, reward, logs)
+        elif is_masking:
+            sample.reward = _mask(args, sample, reason)
         else:
-            sample.reward = {**logs, key: reward} if key else reward
+            continue
         kept.append(sample)
     return kept
 
@@ -105,8 +109,9 @@ async def custom_rm(
     an object each.
 
     A sample of which nobody knows the reward, where there is no fall-back: with
-    `post_process_rewards` as slime's post-processing it is masked, else `UnknownRewardError` is
-    raised, and slime fails the rollout.
+    `post_process_rewards` as slime's post-processing it is masked. Without it, and in slime's
+    evaluation, which averages rewards and knows no mask, `UnknownRewardError` is raised, and slime
+    fails the rollout.
     """
     asked = settings()
     samples = sample if isinstance(sample, list) else [sample]
@@ -132,25 +137,36 @@ def post_process_rewards(
     """
     rewards = [_value(args, sample) for sample in samples]
     known = [reward for reward in rewards if reward is not None]
-    if samples and not known:
+    if not samples:
+        return [], []
+    if not known:
         raise UnknownRewardError(
             f"rewards: none of {len(samples)} samples is known: {_reason_of(samples[0])}"
         )
-    mean = math.fsum(known) / len(known) if known else 0.0
+    mean = math.fsum(known) / len(known)
     raw = [mean if reward is None else reward for reward in rewards]
     estimator = getattr(args, "advantage_estimator", None)
-    if estimator not in NORMALIZED or not getattr(args, "rewards_normalization", True):
-        return raw, [0.0 if reward is None else reward for reward in rewards]
-    is_scaled = estimator in SCALED and getattr(args, "grpo_std_normalization", True)
-    normalized = [0.0] * len(samples)
+    if estimator in NORMALIZED and getattr(args, "rewards_normalization", True):
+        is_scaled = estimator in SCALED and getattr(args, "grpo_std_normalization", True)
+        advantages = _normalize(samples, rewards, is_scaled=is_scaled)
+    else:
+        advantages = rewards
+    # 0.0 stands for a masked sample, whose tokens are in no loss.
+    return raw, [0.0 if advantage is None else advantage for advantage in advantages]
+
+
+def _normalize(
+    samples: Sequence[PaidSample], rewards: Sequence[float | None], *, is_scaled: bool
+) -> list[float | None]:
+    """Return the advantage of each sample in the group of its prompt, None where its reward is."""
+    normalized: list[float | None] = [None] * len(samples)
     for rollouts in _groups_of(samples).values():
         group = [[rewards[at] for at in turns] for turns in rollouts.values()]
         advantages = advantages_by_turn(group, scale=is_scaled, std_floor=SLIME_STD_FLOOR)
         for turns, values in zip(rollouts.values(), advantages, strict=True):
             for at, value in zip(turns, values, strict=True):
-                # 0.0 stands for a masked sample, whose tokens are in no loss.
-                normalized[at] = 0.0 if value is None else value
-    return raw, normalized
+                normalized[at] = value
+    return normalized
 
 
 def _groups_of(samples: Sequence[PaidSample]) -> dict[int, dict[Hashable, list[int]]]:
@@ -164,8 +180,11 @@ def _groups_of(samples: Sequence[PaidSample]) -> dict[int, dict[Hashable, list[i
     return groups
 
 
-def _is_masking(args: object) -> bool:
-    return getattr(args, "custom_reward_post_process_path", None) == POST_PROCESS
+def _is_masking(args: object, sample: SlimeSample | TurnSample) -> bool:
+    """Whether a mask of this sample is read: by our post-processing, which slime does not call in
+    its evaluation. Samples for training have a group, those of an evaluation have none."""
+    path = getattr(args, "custom_reward_post_process_path", None)
+    return path == POST_PROCESS and sample.group_index is not None
 
 
 def _reward_key(args: object) -> str | None:
@@ -185,18 +204,26 @@ def _mark(sample: TurnSample | SlimeSample, **marks: Hashable) -> None:
 
 def _mask(args: object, sample: TurnSample | SlimeSample, reason: str) -> Payout:
     """Mask a sample, and return what stands in its reward's place: 0.0, which is no reward."""
+    if "unknown" not in _marks_of(sample):
+        _mark(sample, removed_before=sample.remove_sample)
     _mark(sample, unknown=reason)
     sample.remove_sample = True
+    return _payout(args, 0.0, {})
+
+
+def _unmask(sample: TurnSample | SlimeSample) -> None:
+    """Take back a mask of ours, if there is one: the sample was asked about again and is known."""
+    marks = dict(_marks_of(sample))
+    if "unknown" not in marks or not isinstance(sample.metadata, dict):
+        return
+    del marks["unknown"]
+    sample.remove_sample = bool(marks.pop("removed_before", False))
+    sample.metadata = {**sample.metadata, MARK: marks}
+
+
+def _payout(args: object, reward: float, logs: dict[str, float]) -> Payout:
     key = _reward_key(args)
-    return {key: 0.0} if key else 0.0
-
-
-def _unmask(sample: SlimeSample) -> None:
-    """Take back a mask of ours: the same sample, asked about again, is known now."""
-    marks = {name: mark for name, mark in _marks_of(sample).items() if name != "unknown"}
-    metadata = sample.metadata if isinstance(sample.metadata, dict) else {}
-    sample.metadata = {**metadata, MARK: marks}
-    sample.remove_sample = False
+    return {**logs, key: reward} if key else reward
 
 
 def _value(args: object, sample: PaidSample) -> float | None:
@@ -220,10 +247,8 @@ def _paid(args: object, sample: SlimeSample, found: Found, asked: AdapterSetting
     try:
         value = number(found, asked)
     except UnknownRewardError as error:
-        if not _is_masking(args):
+        if not _is_masking(args, sample):
             raise
         return _mask(args, sample, str(error))
-    if "unknown" in _marks_of(sample):
-        _unmask(sample)
-    key = _reward_key(args)
-    return {**payout_of(found).logs(), key: value} if key else value
+    _unmask(sample)
+    return _payout(args, value, payout_of(found).logs())
