@@ -86,7 +86,7 @@ def _hears(args: ElementClickedArgs) -> tuple[str, ...]:
 
 
 @rule(
-    version=3,
+    version=4,
     component="ui",
     hears=("element.clicked", "element.pressed"),
     hears_of=_hears,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,7 @@ class FieldFilledArgs:
 
 
 @rule(
-    version=4,
+    version=5,
     component="form",
     hears=("field.filled",),
     args=FieldFilledArgs,
@@ -89,7 +89,8 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     the step is null. `field` and `value` define whether case and white space count; the field is
     found by any of its names. A text field that is not visible while it is filled does not count:
     a second one of the same label pays nothing. Boxes, selects, dates and files always count,
-    since pages lay a transparent one over what they draw.
+    since pages lay a transparent one over what they draw. Of a value that is longer than is
+    reported, what hangs on the rest is not known.
 
     A field without a name and an id, such as a box in a list's row, is found by what stands around
     it, or by its path.
@@ -103,14 +104,20 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     is_so, why = holds(held, wanted, counted), unseen_reason(held, wanted, counted)
     if not is_so and why is None:
         return
-    if args.around is not None and not stands_in(event.data.get("around"), args.around, reading):
-        return
-    if args.selector is not None and not meets_selector(event.data, args.selector, reading):
+    if not _is_placed(event.data, args, reading):
         return
     if is_so:
         yield reading
     elif why is not None:
         raise UnseenError(why, reading)
+
+
+def _is_placed(data: Mapping[str, Any], args: FieldFilledArgs, reading: Reading) -> bool:
+    """Whether the field stands where the rule names it: by what is around it and by its selector.
+    Raises `UnseenError` with the ``reading`` where nobody knows."""
+    if args.around is not None and not stands_in(data.get("around"), args.around, reading):
+        return False
+    return args.selector is None or meets_selector(data, args.selector, reading)
 
 
 def _as_held(event: Event, world: World) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class FormFilledArgs:
 
 
 @rule(
-    version=5,
+    version=6,
     component="form",
     hears=("field.filled", "field.removed"),
     args=FormFilledArgs,
@@ -53,7 +53,8 @@ def form_filled(event: Event, world: World, args: FormFilledArgs) -> Iterator[Re
     once credited is not paid twice. While a form is filled in parts, a field that a later part
     replaced counts as it was left, unless another field of its name is there. A text field that is
     not visible does not count, as for field_filled. The value of a password field is not known: a
-    step that fills one whose value the rule expects is null.
+    step that fills one whose value the rule expects is null. So is one that fills a field with a
+    value longer than is reported, where the rule hangs on the rest.
     """
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
+from detectors.model.kinds.limits import MAX_ARGUMENT
 from detectors.model.safe_json import as_list
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
@@ -42,5 +43,18 @@ def process_started(event: Event, world: World, args: ProcessStartedArgs) -> Ite
 
 
 def _has(data: Mapping[str, object], wanted: TextMatch) -> bool | None:
-    words = " ".join(str(word) for word in as_list(data["arguments"]))
-    return judge_text(wanted, words, is_cut=data.get("cut") is True)
+    """Whether the arguments are as wanted; None where that hangs on what was cut."""
+    words = [str(word) for word in as_list(data["arguments"])]
+    is_cut = data.get("cut") is True
+    if is_cut:
+        words = _up_to_a_cut(words)
+    return judge_text(wanted, " ".join(words), is_cut=is_cut)
+
+
+def _up_to_a_cut(words: list[str]) -> list[str]:
+    """Return the words that the command line begins with: each argument is cut at a limit, and
+    what follows one that was cut follows it at a place of which nobody knows."""
+    for number, word in enumerate(words, 1):
+        if len(word) >= MAX_ARGUMENT:
+            return words[:number]
+    return words

@@ -31,6 +31,10 @@ from detectors.sdk.world import World
 _OK = StatusMatch(((200, 299),))
 
 
+CERTAIN = ""
+"""No doubt: the request is as the rule names it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestAcceptedArgs:
     url: UrlMatch = arg("The address that the request goes to.")
@@ -103,24 +107,39 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
     """
     data = event.data
     hops = [mapping(hop) for hop in as_list(data.get("hops"))]
-    lost = event.kind == "request.failed"
+    unknown: UnseenError | None = None
     for place, hop in enumerate((*hops, data)):
-        is_asked = is_servers(hop) and _is(hop, args, lost=lost)
-        if is_asked is False:
+        why = _doubt(hop, place < len(hops), event, args)
+        if why is None:
             continue
         reading = Reading(1.0, f"request:{data.get('request')}:{place}")
-        has_file = not args.wants_file or uploads(hop, args.file, args.file_size, args.file_field)
-        if has_file is False:
-            continue
-        if lost and _may_be_accepted(hop, place < len(hops), event, args):
-            raise UnseenError(LOST, reading)
-        if not lost and _accepted(hop, place < len(hops), data, args):
-            if has_file is None:
-                raise UnseenError(why_unknown(hop), reading)
-            if is_asked is None:
-                raise UnseenError(PARTIAL, reading)
+        if why == CERTAIN:
             yield reading
             return
+        unknown = unknown or UnseenError(why, reading)
+    if unknown is not None:
+        raise unknown
+
+
+def _doubt(
+    hop: Mapping[str, object], redirected: bool, event: Event, args: RequestAcceptedArgs
+) -> str | None:
+    """Return why nobody knows whether the hop is such a request: `CERTAIN` where it is one, None
+    where it is none."""
+    lost = event.kind == "request.failed"
+    is_asked = is_servers(hop) and _is(hop, args, lost=lost)
+    if is_asked is False:
+        return None
+    has_file = not args.wants_file or uploads(hop, args.file, args.file_size, args.file_field)
+    if has_file is False:
+        return None
+    if lost:
+        return LOST if _may_be_accepted(hop, redirected, event, args) else None
+    if not _accepted(hop, redirected, event.data, args):
+        return None
+    if has_file is None:
+        return why_unknown(hop)
+    return PARTIAL if is_asked is None else CERTAIN
 
 
 def _is(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> bool | None:

@@ -146,13 +146,32 @@ def request_answered(event: Event, world: World, args: RequestAnsweredArgs) -> I
     elif args.is_about_pages:
         if _is_page(data):
             yield _reading(_is_taken(hops, last, args), "document")
-    else:
+    elif args.which == "last":
         for place, hop in enumerate(hops):
             if _counts(hop, args):
-                reading = _reading(_is_taken(hops, place, args), _key(event, place, args))
-                if reading.level or args.which == "last":
-                    yield reading
-                    return
+                yield _reading(_is_taken(hops, place, args), _key(event, place, args))
+                return
+    else:
+        yield from _any_hop(event, hops, args)
+
+
+def _any_hop(
+    event: Event, hops: list[Mapping[str, object]], args: RequestAnsweredArgs
+) -> Iterator[Reading]:
+    """Yield the reading of the first hop that is as expected. Raises `UnseenError` where there is
+    none, and of one nobody knows."""
+    unknown: str | None = None
+    for place, hop in enumerate(hops):
+        if not _counts(hop, args):
+            continue
+        is_taken = _is_taken(hops, place, args)
+        if is_taken:
+            yield _reading(is_taken, _key(event, place, args))
+            return
+        if is_taken is None and unknown is None:
+            unknown = _key(event, place, args)
+    if unknown is not None:
+        raise UnseenError(PARTIAL, Reading(1.0, unknown))
 
 
 def _reading(is_taken: bool | None, key: str) -> Reading:

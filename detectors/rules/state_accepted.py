@@ -3,7 +3,7 @@ whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,19 +57,24 @@ def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Itera
     contained before the agent began earns nothing.
     """
     data = event.data
+    lost = is_lost(event) and data.get("status") is None
+    accepted = event.kind == "request.finished" and _OK.matches(data.get("status"))
+    if not (lost or accepted) or not _is_sent_there(data, args):
+        return
+    share = args.facts.share(data.get("body"))
+    level = 0.0 if args.whole and share < 1.0 else share
+    reading = Reading(level, f"state:{args.url.origin}{args.url.path}")
+    if lost:
+        raise UnseenError(LOST, reading)
+    if is_partial(data.get("body")):
+        raise UnseenError(PARTIAL, reading._replace(level=1.0))
+    yield reading
+
+
+def _is_sent_there(data: Mapping[str, object], args: StateAcceptedArgs) -> bool:
+    """Whether the request went to the address, without a redirect, and to the server itself."""
     if not args.url.matches(str(data.get("url"))) or not args.method.matches(
         str(data.get("method"))
     ):
-        return
-    if not is_servers(data) or data.get("hops"):
-        return
-    lost = is_lost(event) and data.get("status") is None
-    if lost or (event.kind == "request.finished" and _OK.matches(data.get("status"))):
-        share = args.facts.share(data.get("body"))
-        level = 0.0 if args.whole and share < 1.0 else share
-        reading = Reading(level, f"state:{args.url.origin}{args.url.path}")
-        if lost:
-            raise UnseenError(LOST, reading)
-        if is_partial(data.get("body")):
-            raise UnseenError(PARTIAL, reading._replace(level=1.0))
-        yield reading
+        return False
+    return is_servers(data) and not data.get("hops")

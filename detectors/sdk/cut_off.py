@@ -109,19 +109,29 @@ def judge_beginning(
 ) -> bool | None:
     """Whether what is ``wanted`` stands at a path, of which ``value`` is the beginning; None where
     that hangs on the rest."""
-    if value is None and (beginning.deep or len(steps) > len(beginning.path)):
+    is_within = len(steps) > len(beginning.path)
+    if value is None and (beginning.deep or is_within):
         return None
-    is_so = is_as_wanted(wanted, value)
     if isinstance(value, str):
-        if beginning.deep and len(steps) > len(beginning.path) and len(value) not in READ_ENDS:
-            return is_so
-        return wanted.matches_beginning(value) if isinstance(wanted, TextMatch) else False
-    if not isinstance(value, list | tuple | dict) or not isinstance(wanted, TextMatch):
-        return is_so
+        is_whole = beginning.deep and is_within and len(value) not in READ_ENDS
+        return is_as_wanted(wanted, value) if is_whole else _judge_text_of(wanted, value)
+    if isinstance(value, list | tuple | dict) and isinstance(wanted, TextMatch):
+        return _judge_structure(wanted, value)
+    return is_as_wanted(wanted, value)
+
+
+def _judge_text_of(wanted: Wanted, text: str) -> bool | None:
+    """Whether a text is as wanted, of which this is the beginning; None where that hangs on the
+    rest."""
+    return wanted.matches_beginning(text) if isinstance(wanted, TextMatch) else False
+
+
+def _judge_structure(wanted: TextMatch, value: Json) -> bool | None:
+    """The same of a list or an object: only what a path finds in its beginning is certain."""
     if wanted.typed is None:
         return False
-    is_found = is_so and isinstance(wanted.typed, JsonPath) and not wanted.typed.every
-    return True if is_found else None
+    is_by_path = isinstance(wanted.typed, JsonPath) and not wanted.typed.every
+    return True if is_by_path and is_as_wanted(wanted, value) else None
 
 
 def judge_text(wanted: TextMatch, text: str, *, is_cut: bool) -> bool | None:

@@ -70,6 +70,20 @@ def picks(name: str, value: object = 1) -> dict[str, Any]:
     return {"json": f"$[?@.filename=='{name}'].size", "value": value}
 
 
+LONG_ARGUMENT: Said = (
+    "process.started",
+    {"pid": 7, "name": "rm", "arguments": ["-r", "a" * MAX_ARGUMENT_LENGTH, "x"], "cut": True},
+)
+PAY = {"method": "POST", "url": "http://shop.test/pay"}
+ADA = {"text": '{"name": "Ada"}', "mime": "application/json"}
+TWICE = finished(
+    "GET", "/done", 200,
+    hops=[
+        {**PAY, "status": 307, "location": "http://shop.test/pay", "body": {**ADA, "text": '{"na', "cut": True}},
+        {**PAY, "status": 303, "location": "http://shop.test/done", "body": ADA},
+    ],
+)  # fmt: skip
+"""A form that is sent twice, as its first answer asks: of the first one not all is told."""
 MANY, FEW, MANY_BEFORE = uploaded(FILES), uploaded(FILES[1:]), uploaded(FILES, hop=True)
 CUT, WHOLE = message(LONG, cut=True), message(LONG)
 ANSWER = "response.body.text"
@@ -174,6 +188,12 @@ UNKNOWN: dict[str, tuple[dict[str, Any], Said]] = {
         {"process_started": {"name": "rm", "arguments": {"contains": "--all"}}},
         ("process.started", {"pid": 7, "name": "rm", "arguments": ["a"] * 64, "cut": True}),
     ),
+    "an argument behind one that was cut": (
+        {"process_started": {"name": "rm", "arguments": {"starts_with": f"-r {'a' * 600}"}}}, LONG_ARGUMENT,
+    ),
+    "what stands on both sides of a cut": (
+        {"process_started": {"name": "rm", "arguments": {"contains": "aa x"}}}, LONG_ARGUMENT,
+    ),
     "a row of large letters": ({"element_clicked": {"role": "img", "around": {"contains": "Ada"}}}, ROW),
     "a request whose body goes on": (
         {"request_accepted": {"method": "POST", "url": "/pay", "body": {"name": "Ada"}}},
@@ -227,6 +247,19 @@ NO: dict[str, tuple[dict[str, Any], Said]] = {
 }  # fmt: skip
 
 YES: dict[str, tuple[dict[str, Any], Said]] = {
+    "an argument before one that was cut": (
+        {"process_started": {"name": "rm", "arguments": {"starts_with": f"-r {'a' * 400}"}}}, LONG_ARGUMENT,
+    ),
+    "a second redirect, of which all is told": (
+        {"request_accepted": {"method": "POST", "url": "/pay", "body": {"name": "Ada"},
+                              "redirect_to": "/done"}},
+        TWICE,
+    ),
+    "a second redirect, answered": (
+        {"request_answered": {"url": {"any": [{"address": "http://shop.test/pay"}]}, "method": "POST",
+                              "status": [303, 307], "body": [{"name": "name", "is": {"string": ["ada"]}}]}},
+        TWICE,
+    ),
     "the hundredth file": (of_request(body__files__99__filename="99.txt"), MANY),
     "a file by its path": (of_request(body__files=picks("99.txt")), MANY),
     "a file that is told, in CEL": (cel("data.body.files.exists(f, f.filename == '9.txt')"), MANY),
