@@ -41,6 +41,8 @@ class Sources(Protocol):
 
     async def fence(self) -> None: ...
 
+    async def fence_late(self) -> None: ...
+
     async def before_first_step(self) -> None: ...
 
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None: ...
@@ -292,11 +294,14 @@ class Conductor:
             self._say("step.sealed", {"step": step, "reason": why}, None)
 
     async def _last(self) -> None:
-        """Have the sources do their work before a seal, once a step, however often that begins."""
+        """Have the sources do their work before a seal, once a step, however often that begins;
+        those that overstayed a fence since are fenced again each time."""
         step = self.steps.current
-        if self._ready_for != step:
-            await self._sources.before_seal(step)
-            self._ready_for = step
+        if self._ready_for == step:
+            await self._sources.fence_late()
+            return
+        await self._sources.before_seal(step)
+        self._ready_for = step
 
     async def _seal(self, step: int | None, why: Why) -> None:
         """Journal the seal of ``step``, unless another has begun; where the journal takes none, try

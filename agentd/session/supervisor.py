@@ -32,7 +32,8 @@ from detectors.model.kinds import KINDS, asked_kinds
 
 FENCE_S = 0.1
 LATE_S = 2.0
-"""The longest that a step's seal waits for sources that overstayed their fence, in seconds."""
+"""The time that a source which overstayed its fence has before the step's seal, in seconds. One that
+does not keep to it is waited for twice as long."""
 SEAL_S = 10.0
 """The longest that all work before one seal may take together, in seconds; each source has a budget
 of its own."""
@@ -414,7 +415,7 @@ class Supervisor:
                 self._record_loss(source.name, f"its fence {why}")
         return late
 
-    async def _fence_late(self) -> None:
+    async def fence_late(self) -> None:
         """Fence those again that overstayed the last fence. What does not come to the end in
         `LATE_S` is a `events.dropped`: else a step would count as observed of which a source may
         still have something to report."""
@@ -442,7 +443,7 @@ class Supervisor:
 
         Those with a gap are not asked. Work that fails or takes too long is a `events.dropped`.
         """
-        await self._fence_late()
+        await self.fence_late()
         works = {
             asyncio.create_task(source.before_seal(step, closing=closing)): name
             for name, source in self._step_sources()

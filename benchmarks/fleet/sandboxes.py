@@ -34,8 +34,19 @@ from benchmarks.fleet.tape import Tape, load
 class Nothing:
     """Sources of a sandbox whose events come from a tape."""
 
+    observing = True
+
     async def fence(self) -> None:
         """Return at once: all events of a step are emitted together."""
+
+    async def fence_late(self) -> None:
+        """Do nothing: no fence is overstayed."""
+
+    async def before_first_step(self) -> None:
+        """Do nothing: the tape begins with the first step."""
+
+    def lose_step_work(self) -> None:
+        """Do nothing: nothing is lost."""
 
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
         """Do nothing: nothing is left to observe."""

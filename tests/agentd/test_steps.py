@@ -82,6 +82,7 @@ class Stage:
         self.late: list[str] = []
         self.observing = True
         self.told_sealed: list[int] = []
+        self.fenced_again: list[str] = []
         self.sealer = StepSealer(["file.created"], quiet_ms, settle_ms)
         self.conductor = Conductor(self.recorder, Steps(), self.sealer, self)
 
@@ -89,6 +90,9 @@ class Stage:
         await asyncio.sleep(self.fence_s)
         while self.late:
             self.recorder.append("files", self.late.pop(0), {})
+
+    async def fence_late(self) -> None:
+        self.fenced_again.append(self.kinds[-1])
 
     async def before_first_step(self) -> None:
         """Nothing is recorded here."""
@@ -381,6 +385,33 @@ async def test_a_seal_that_finds_no_room_is_tried_again(
     stage.recorder.flush()
     async with asyncio.timeout(20):
         assert await stage.conductor.wait_sealed(0)
+
+
+async def test_a_source_that_overstays_between_a_refused_seal_and_the_next_step_is_fenced_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work before the seal was done when the journal refused it; the next step's fence comes
+    after that, and what overstays it belongs to the step that is sealed then."""
+    stage = Stage(tmp_path, quiet_ms=50)
+    await stage.conductor.begin(0)
+    await stage.conductor.end(0)
+    stage.journal.full = "no room"
+    tried, append = asyncio.Event(), stage.recorder.append
+
+    def noted(source: str, kind: str, data: dict[str, Any]) -> int | None:
+        if kind == "step.sealed":
+            tried.set()
+        return append(source, kind, data)
+
+    monkeypatch.setattr(stage.recorder, "append", noted)
+    async with asyncio.timeout(20):
+        await tried.wait()
+        assert stage.fenced_again == []
+        stage.recorder.flush()
+        await stage.conductor.begin(1)
+    sealed = stage.kinds.index("step.sealed")
+    assert len(stage.fenced_again) == 1
+    assert stage.fenced_again[0] == stage.kinds[sealed - 1], "before the seal"
 
 
 async def test_what_no_segment_could_hold_is_no_word(tmp_path: Path) -> None:
