@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
-from agentd.readers.bounds import MAX_ITEMS, DamagedError, HeavyError
+from agentd.readers.bounds import MAX_ITEMS, UNPACKED, DamagedError, HeavyError
 from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.texts import whole
 
@@ -27,16 +27,17 @@ def read_svg(file: BinaryIO, request: ReadRequest) -> Facts:
         raise DamagedError(f"no SVG: its root is {_local(root.tag)}")
     elements = [one for one in root.iter() if isinstance(one.tag, str)]
     layers = [one for one in elements if _attribute(one, _MODE) == "layer"]
+    labels = [label for one in layers if (label := _attribute(one, _LABEL)) is not None]
     named = [one for one in elements if one.get("id")]
     texts = ["".join(one.itertext()) for one in elements if _local(one.tag) == "text"]
     return {
         "width": root.get("width"),
         "height": root.get("height"),
-        "layers": {str(_attribute(one, _LABEL)): True for one in layers[:MAX_ITEMS]},
+        "layers": dict.fromkeys(labels[:MAX_ITEMS], True),
         "tags": dict(Counter(_local(one.tag) for one in elements)),
         "ids": {str(one.get("id")): _svg_element(one) for one in named[:MAX_ITEMS]},
         "text": "\n".join(text.strip() for text in texts),
-        "cut": len(named) > MAX_ITEMS,
+        "cut": max(len(named), len(labels)) > MAX_ITEMS,
     }
 
 
@@ -56,43 +57,65 @@ def read_drawio(file: BinaryIO, request: ReadRequest) -> Facts:
     diagrams = [root] if root.tag == "mxGraphModel" else root.findall("diagram")
     if root.tag not in ("mxfile", "mxGraphModel"):
         raise DamagedError(f"no diagram: its root is {_local(root.tag)}")
-    pages = [_drawio_page(one) for one in diagrams[:MAX_ITEMS]]
+    pages, cuts = [], [len(diagrams) > MAX_ITEMS]
+    left = UNPACKED
+    for diagram in diagrams[:MAX_ITEMS]:
+        model, size = _model_of(diagram, left)
+        left -= size
+        page, cut = _drawio_page(diagram.get("name") or "", model)
+        pages.append(page)
+        cuts.append(cut)
     labels = [cell["value"] for page in pages for cell in page["cells"].values() if "value" in cell]
     return {
         "pages": pages,
         "count": len(diagrams),
         "text": "\n".join(labels),
-        "cut": len(diagrams) > len(pages) or any(page.pop("cut") for page in pages),
+        "cut": any(cuts),
     }
 
 
-def _drawio_page(diagram: Any) -> Facts:
+def _model_of(diagram: Any, left: int) -> tuple[Any, int]:
+    """A page's graph, and the bytes that it was unpacked to, of which ``left`` may be."""
     model = diagram if diagram.tag == "mxGraphModel" else diagram.find("mxGraphModel")
-    if model is None:
-        model = _parsed(_unpacked(diagram.text or ""))
-    cells = [_drawio_cell(one) for one in model.iter("mxCell")]
-    wrapped = {
+    if model is not None:
+        return model, 0
+    data = _unpacked(diagram.text or "", left)
+    return _parsed(unquote(data.decode("utf-8", "replace")).encode()), len(data)
+
+
+def _drawio_page(name: str, model: Any) -> tuple[Facts, bool]:
+    """A page's facts, and whether cells are left out of them."""
+    elements = list(model.iter("mxCell"))
+    wrapped = _wrapped(model)
+    facts: Facts = {
+        "name": name,
+        "vertices": sum(one.get("vertex") == "1" for one in elements),
+        "edges": sum(one.get("edge") == "1" for one in elements),
+        "cells": dict(_drawio_cell(one, wrapped.get(one)) for one in elements[:MAX_ITEMS]),
+    }
+    return facts, len(elements) > MAX_ITEMS
+
+
+def _wrapped(model: Any) -> dict[Any, Any]:
+    """The cells that stand in an object, which has their id and label, and that object."""
+    return {
         cell: outer
         for tag in ("object", "UserObject")
         for outer in model.iter(tag)
         for cell in outer.iter("mxCell")
     }
-    facts: Facts = {
-        "name": diagram.get("name") or "",
-        "vertices": sum(one.get("vertex") == "1" for one in model.iter("mxCell")),
-        "edges": sum(one.get("edge") == "1" for one in model.iter("mxCell")),
-        "cells": {},
-        "cut": len(cells) > MAX_ITEMS,
-    }
-    for element, cell in zip(model.iter("mxCell"), cells[:MAX_ITEMS], strict=False):
-        outer = wrapped.get(element)
-        label = element.get("value") if outer is None else outer.get("label")
-        id = element.get("id") or (None if outer is None else outer.get("id"))
-        facts["cells"][str(id)] = {**cell, **({"value": label} if label else {})}
-    return facts
 
 
-def _drawio_cell(element: Any) -> Facts:
+def _drawio_cell(element: Any, outer: Any) -> tuple[str, Facts]:
+    """A cell's id and facts; ``outer``: the object around it, if there is one."""
+    facts = _drawio_facts(element)
+    label = element.get("value") if outer is None else outer.get("label")
+    if label:
+        facts["value"] = label
+    return str(element.get("id") or (None if outer is None else outer.get("id"))), facts
+
+
+def _drawio_facts(element: Any) -> Facts:
     found: Facts = {name: element.get(name) for name in ("source", "target") if element.get(name)}
     if element.get("edge") == "1":
         found["edge"] = True
@@ -111,17 +134,23 @@ def _style(text: str, mark: str) -> dict[str, str]:
     return found
 
 
-def _unpacked(text: str) -> bytes:
-    """A page that is percent-encoded, deflated and in base64. Raises `DamagedError`,
-    `HeavyError`."""
+def _unpacked(text: str, left: int) -> bytes:
+    """A page that is deflated and in base64, percent-encoded still; ``left``: the bytes to which
+    the file's pages may unpack yet. Raises `DamagedError`, `HeavyError`."""
+    most = min(MAX_PAGE_BYTES, left)
     try:
         packed = zlib.decompressobj(-15)
-        data = packed.decompress(base64.b64decode(text.strip(), validate=True), MAX_PAGE_BYTES)
+        data = packed.decompress(base64.b64decode(text.strip(), validate=True), most + 1)
     except (binascii.Error, zlib.error, ValueError) as error:
         raise DamagedError(f"no diagram: a page can't be unpacked: {error}") from None
-    if packed.unconsumed_tail:
-        raise HeavyError(f"a page unpacks to more than {MAX_PAGE_BYTES} bytes")
-    return unquote(data.decode("utf-8", "replace")).encode()
+    if len(data) > most:
+        raise HeavyError(
+            f"a page unpacks to more than {most} bytes, of {MAX_PAGE_BYTES} a page and {UNPACKED}"
+            " a file"
+        )
+    if not packed.eof:
+        raise DamagedError("no diagram: a page's packed text ends too early")
+    return data
 
 
 def _parsed(data: bytes) -> Any:

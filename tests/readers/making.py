@@ -186,16 +186,19 @@ TEXTS = {
 """Formats that are written by hand, by name of file."""
 
 
-def drawio(path: Path) -> None:
+def drawio_page(cells: str) -> str:
     """A page as it is packed: percent-encoded, deflated, in base64."""
+    model = quote(f"<mxGraphModel><root>{cells}</root></mxGraphModel>").encode()
+    packer = zlib.compressobj(wbits=-15)
+    return base64.b64encode(packer.compress(model) + packer.flush()).decode()
+
+
+def drawio(path: Path) -> None:
     cells = (
         '<mxCell id="a" value="VPC" style="ellipse;fillColor=#fff" vertex="1"/>'
         '<object id="e" label="To it"><mxCell edge="1" source="a" target="a"/></object>'
     )
-    model = quote(f"<mxGraphModel><root>{cells}</root></mxGraphModel>").encode()
-    packer = zlib.compressobj(wbits=-15)
-    packed = base64.b64encode(packer.compress(model) + packer.flush()).decode()
-    path.write_text(f'<mxfile><diagram name="One">{packed}</diagram></mxfile>')
+    path.write_text(f'<mxfile><diagram name="One">{drawio_page(cells)}</diagram></mxfile>')
 
 
 def svg(path: Path) -> None:
