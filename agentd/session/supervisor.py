@@ -32,8 +32,8 @@ from detectors.model.kinds import KINDS, asked_kinds
 
 FENCE_S = 0.1
 LATE_S = 2.0
-"""The time that a source which overstayed its fence has before the step's seal, in seconds. One that
-does not keep to it is waited for twice as long."""
+"""The time that a source which overstayed its fence has before the step's seal, in seconds. One
+that does not keep to it is waited for twice as long."""
 SEAL_S = 10.0
 """The longest that all work before one seal may take together, in seconds; each source has a budget
 of its own."""
