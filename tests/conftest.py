@@ -58,9 +58,13 @@ def pytest_configure(config: pytest.Config) -> None:
     by the process that hears of them."""
     choose(config.option.markexpr)
     # Machines are shared: an example that takes more than Hypothesis's 200 ms says nothing of what
-    # is tested.
+    # is tested. Where it sees a CI, Hypothesis would try the same examples each time.
     settings.register_profile(
-        "shared machines", settings(), deadline=None, max_examples=examples(100)
+        "shared machines",
+        settings(),
+        deadline=None,
+        derandomize=False,
+        max_examples=examples(100),
     )
     settings.load_profile("shared machines")
     if not is_whole():
@@ -72,10 +76,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection() -> None:
+def pytest_collection(session: pytest.Session) -> None:
     """The collection makes ten thousand tests and imports all modules, and none of it is garbage:
-    a collector that looks through it again and again takes seconds of each worker."""
-    gc.disable()
+    a collector that looks through it again and again takes seconds of each worker. The process that
+    hands tests out to workers collects none, and is never told that the collection is over."""
+    if not session.config.pluginmanager.hasplugin("dsession"):
+        gc.disable()
 
 
 def pytest_collection_finish() -> None:

@@ -130,7 +130,6 @@ def test_the_service_killed_within_a_step_delays_its_reward_and_changes_nothing(
     assert reward.reward == pytest.approx(0.2)
 
 
-@pytest.mark.slow
 def test_a_browser_killed_in_mid_step_leaves_a_gap_and_a_masked_step_not_a_zero(
     shopping: Session,
 ) -> None:

@@ -45,7 +45,6 @@ def test_a_form_filled_by_halves_pays_by_halves(shopping: Session) -> None:
     assert (again.reward, back.reward) == (0, 0), "toggling earns nothing"
 
 
-@pytest.mark.slow
 def test_a_click_by_page_script_pays_nothing_and_the_agents_own_does(shopping: Session) -> None:
     shopping.open(
         {"id": "add", "when": {"element_clicked": {"role": "button", "name": "Add to cart"}}}

@@ -43,8 +43,6 @@ from agentd.sources.cdp.state.state import (
 )
 
 ERROR_STATUS = 400
-BY_WORKER = "about:service-worker"
-"""Stands for the address from which a document was loaded that a service worker made up."""
 _AT_ONCE = ("request.", "message.", "auth.", "gap.")
 """What is told of a page that is not shown (yet): it went out to the site all the same."""
 
@@ -345,9 +343,10 @@ class Normaliser:
 
     def _note_maker(self, event: CdpObservation, loader: str) -> None:
         """A document that a service worker made up was not loaded from its address."""
-        if self.network.is_made_up(loader):
-            remember(self.browser.documents, loader, BY_WORKER)
-            event.data["document"] = BY_WORKER
+        maker = self.network.maker_of(loader)
+        if maker is not None:
+            remember(self.browser.documents, loader, maker)
+            event.data["document"] = maker
 
 
 def _release_in_order(

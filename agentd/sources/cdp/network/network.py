@@ -66,6 +66,9 @@ from agentd.sources.cdp.state.state import (
 
 MAX_HOPS = 20
 
+BY_WORKER = "about:service-worker"
+"""Stands for the address from which a document was loaded that a service worker made up."""
+
 
 class Network:
     """The fold over network messages. ``plan``: what is kept beside method, address and status;
@@ -139,13 +142,24 @@ class Network:
         request = self.table.get(number)
         return None if request is None else request.status
 
-    def is_made_up(self, number: str) -> bool:
-        """Whether a service worker is known to have answered a request by itself, or out of a cache
-        that scripts fill."""
+    def maker_of(self, number: str) -> str | None:
+        """Return who made the document that a request asked for: `BY_WORKER` for a service worker
+        that answered by itself or out of a cache that scripts fill, an empty text where nobody
+        knows, None for the server.
+
+        A worker that passes on an answer of the network is known to have asked for the same
+        document where its own request was heard. Of one that is listened to, and whose request was
+        not heard by now, nobody knows what it asked for. One that is not listened to (where no rule
+        hears requests) is taken at its word.
+        """
         request = self.table.get(number)
-        if request is None or request.claim is not None or "inner" in request.waits:
-            return False
-        return request.answered_by in ("worker", "cache_storage")
+        if request is None:
+            return None
+        if request.claim is not None or "inner" in request.waits:
+            return ""
+        if request.passed_on and not request.worker_known:
+            return None
+        return BY_WORKER if request.answered_by in ("worker", "cache_storage") else None
 
     def document_gone(self, frame: str, loader: str) -> Iterator[CdpObservation]:
         """The frame has the document ``loader`` now, and the one before is gone."""
@@ -360,7 +374,8 @@ class Network:
             request.base["method"], answer.get("url", "")
         )
         yield from challenges.emit_challenge(request.base, answer)
-        if answers.is_passed_on(answer):
+        request.passed_on = answers.is_passed_on(answer)
+        if request.passed_on:
             yield from self._workers.claim(number, request, None, [])
         else:
             yield from self._workers.disjoin(request)

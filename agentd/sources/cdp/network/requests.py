@@ -56,9 +56,9 @@ class Request:
     (``left``), or never: then that it may have gone out is told once (``is_unwitnessed``).
     ``rewritten``: the answer that the page got is not the server's. ``outer``: the page's request
     that a service worker passes on as this one; ``worker_known``: some service worker was listened
-    to when it was sent; ``page``: that request, once this one stands in for it; ``answered_at``:
-    when the server answered, which tells two answers apart. ``secrets``: with what it was masked,
-    ``as_of`` which of its news.
+    to when it was sent; ``passed_on``: such a worker has the answer from the network; ``page``:
+    that request, once this one stands in for it; ``answered_at``: when the server answered, which
+    tells two answers apart. ``secrets``: with what it was masked, ``as_of`` which of its news.
     """
 
     base: dict[str, Any]
@@ -92,6 +92,7 @@ class Request:
     is_attachment: bool = False
     is_unwitnessed: bool = False
     worker_known: bool = False
+    passed_on: bool = False
     answered_at: float | None = None
     page: Request | None = None
     claim: Claim | None = None
