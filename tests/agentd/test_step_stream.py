@@ -165,21 +165,29 @@ async def test_a_port_that_stops_closes_its_streams(port: ControlPort) -> None:
 NEXT = {"begin": {"action": "b", "call": {**CALL, "call": "c2"}}}
 
 
+HEAD = UPGRADE_HEAD.format("word").encode()
+FIRST = {"begin": {"action": "a", "call": CALL}}
+
+
+def started(folder: Path) -> tuple[Stage, ControlPort]:
+    """A conductor, and its control port at the Unix socket ``folder / "port"``."""
+    stage = Stage(folder)
+    app = make_app(stage.conductor, "word", Health(dict, Sight()))
+    port = ControlPort(app, "word", folder / "port", conductor=stage.conductor)
+    port.start()
+    return stage, port
+
+
 @pytest.mark.parametrize("is_heard", [True, False], ids=["heard", "unheard"])
 @pytest.mark.parametrize("line", [{**NEXT, "passes": True}, NEXT], ids=["passes", "waits"])
 async def test_a_line_that_is_there_comes_before_what_happens_next(
     tmp_path: Path, line: dict[str, Any], is_heard: bool
 ) -> None:
     """Of a Unix socket, once the step before is sealed: no turn of the loop lies between."""
-    stage = Stage(tmp_path)
-    app = make_app(stage.conductor, "word", Health(dict, Sight()))
-    port = ControlPort(app, "word", tmp_path / "port", conductor=stage.conductor)
-    port.start()
+    stage, port = started(tmp_path)
     async with asyncio.timeout(20):
         reader, writer = await asyncio.open_unix_connection(tmp_path / "port")
-        first = {"begin": {"action": "a", "call": CALL}}
-        head = UPGRADE_HEAD.format("word").encode()
-        writer.write(head + in_lines(first, {"return": BACK, "end": 0}))
+        writer.write(HEAD + in_lines(FIRST, {"return": BACK, "end": 0}))
         while b"clear" not in (await reader.readline()):
             pass
         if not is_heard:
@@ -276,15 +284,10 @@ async def test_what_was_written_is_taken_before_the_episode_or_the_daemon_ends(
     tmp_path: Path, end: Callable[[Stage, ControlPort], Awaitable[None]]
 ) -> None:
     """The daemon was not woken for it: an agent's last call came back just before."""
-    stage = Stage(tmp_path)
-    app = make_app(stage.conductor, "word", Health(dict, Sight()))
-    port = ControlPort(app, "word", tmp_path / "port", conductor=stage.conductor)
-    port.start()
+    stage, port = started(tmp_path)
     async with asyncio.timeout(20):
         reader, writer = await asyncio.open_unix_connection(tmp_path / "port")
-        first = {"begin": {"action": "a", "call": CALL}}
-        head = UPGRADE_HEAD.format("word").encode()
-        writer.write(head + in_lines(first, {"listen": False}))
+        writer.write(HEAD + in_lines(FIRST, {"listen": False}))
         while b"listen" not in (await reader.readline()):
             pass
         writer.write(in_lines({"return": BACK, "end": None}))

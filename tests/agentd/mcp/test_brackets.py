@@ -291,16 +291,16 @@ async def test_calls_follow_each_other_without_an_answer_where_no_source_sees(
     ]
 
 
+def refuse(*_: object) -> None:
+    raise NotKeptError("the disk is full")
+
+
 async def test_a_call_whose_step_is_refused_after_it_has_passed_is_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It came back before the refusal, which no other step is ended by."""
     async with Beside(tmp_path) as beside:
         await until_ahead(beside)
-
-        def refuse(*_: object) -> None:
-            raise NotKeptError("the disk is full")
-
         with monkeypatch.context() as full:
             full.setattr(beside.stage.conductor, "begin_at_once", refuse)
             await beside.brackets.begin("s", [call("2", "lost")])
@@ -318,10 +318,6 @@ async def test_a_call_beside_one_whose_step_is_refused_begins_its_own(
 ) -> None:
     async with Beside(tmp_path) as beside:
         await until_ahead(beside)
-
-        def refuse(*_: object) -> None:
-            raise NotKeptError("the disk is full")
-
         with monkeypatch.context() as full:
             full.setattr(beside.stage.conductor, "begin_at_once", refuse)
             await beside.brackets.begin("s", [call("2", "lost")])
