@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import Annotated
 
@@ -60,23 +61,17 @@ def run(
         print(f"--out {out}: expected a file that does not exist yet", file=sys.stderr)
         return 2
     try:
-        good, bad = _read_all(from_), _read_all(against)
-        told = None if instructions is None else _read_instructions(instructions, [*good, *bad])
-        template = None if told is None else _template_of(instruction, told)
+        good, bad, told = _read_runs(from_, against, instruction, instructions)
     except (_UnreadableError, NoTemplateError) as error:
         print(error, file=sys.stderr)
         return 2
-    if template is not None:
-        good, bad = _with_values(good, bad, template)
     site = origin or find_origin([log.events for log in good])
     try:
         proposal = propose(good, bad, site)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
-    text = instruction if template is None else template.text
-    examples = _examples(good, bad)
-    head = TaskHead(id, text or "What the agent is told.", site, examples)
+    head = TaskHead(id, told or "What the agent is told.", site, _examples(good, bad))
     counts = RecordingCounts(len(good), len(bad))
     draft = write_proposal(head, proposal, counts, ())
     try:
@@ -86,16 +81,26 @@ def run(
         print(f"the proposal is refused: {error}", file=sys.stderr)
         return 1
     # In a task's tests nothing is filled: they hold for the examples alone.
-    oracles = [path for path, log in zip(from_, good, strict=True) if log.values == examples]
-    adversaries = {
-        path: limit
-        for path, log, limit in zip(against, bad, limits, strict=True)
-        if log.values == examples
-    }
+    compared = [log.values == head.examples for log in (*good, *bad)]
+    oracles = compress(from_, compared)
+    adversaries = dict(compress(zip(against, limits, strict=True), compared[len(good) :]))
     folder = Path() if out is None else out.parent
-    tests = _list_tests(folder, oracles, adversaries)
+    tests = _list_tests(folder, list(oracles), adversaries)
     _keep(write_proposal(head, proposal, counts, tests), out)
     return 0
+
+
+def _read_runs(
+    from_: Sequence[Path], against: Sequence[Path], instruction: str, instructions: Path | None
+) -> tuple[list[RecordedRun], list[RecordedRun], str]:
+    """Read the successes and the failures, with the values that their instructions give a
+    template's slots, and return them with the text of the instruction. Raises `_UnreadableError`
+    and `NoTemplateError`."""
+    good, bad = _read_all(from_), _read_all(against)
+    if instructions is None:
+        return good, bad, instruction
+    template = _template_of(instruction, _read_instructions(instructions, [*good, *bad]))
+    return *_with_values(good, bad, template), template.text
 
 
 def _examples(good: Sequence[RecordedRun], bad: Sequence[RecordedRun]) -> Values:

@@ -171,16 +171,26 @@ def _together(
     separating = [one for one in closed if not one.in_bad]
     if not bad or any(one.rule in EFFECTS for one in separating):
         return []
-    fields = [one for one in closed if one.rule == "field_filled"]
-    deeds = [one for one in closed if one.rule in DEEDS]
-    wholes: list[tuple[TaskCandidate, str]] = []
-    if fields and deeds:
-        last = deeds[-1]
-        wholes.append(_whole("all_of", [*fields, last], last, {"holding": True}))
-    if len(closed) > 1 and not separating and _are_ordered(closed):
-        wholes.append(_whole("sequence", closed, closed[-1], {}))
+    wholes = [*_standing_at_the_last_deed(closed), *([] if separating else _in_order(closed))]
     found = _measure(wholes, good, bad, origin)
     return [one for one in found if one.in_good == len(good) and not one.in_bad][:1]
+
+
+def _standing_at_the_last_deed(
+    closed: Sequence[ConditionSupport],
+) -> Iterator[tuple[TaskCandidate, str]]:
+    """Yield the condition that all that was filled in stands when the last deed is done, if there
+    is such a thing."""
+    fields = [one for one in closed if one.rule == "field_filled"]
+    deeds = [one for one in closed if one.rule in DEEDS]
+    if fields and deeds:
+        yield _whole("all_of", [*fields, deeds[-1]], deeds[-1], {"holding": True})
+
+
+def _in_order(closed: Sequence[ConditionSupport]) -> Iterator[tuple[TaskCandidate, str]]:
+    """Yield the condition that all was done in the order of the successes, if they had one."""
+    if len(closed) > 1 and _are_ordered(closed):
+        yield _whole("sequence", closed, closed[-1], {})
 
 
 def _whole(

@@ -69,25 +69,18 @@ def read_values(template: str, instructions: Sequence[str]) -> InstructionTempla
     """Return a template with the values that each instruction gives its slots. A slot whose values
     are all whole numbers has numbers. Raises `NoTemplateError` for an instruction that does not
     fit."""
-    pattern = _pattern_of(template)
-    found: list[dict[str, str]] = []
-    for instruction in instructions:
-        match = pattern.fullmatch(instruction.strip())
-        if match is None:
-            raise NoTemplateError(
-                f"instruction {instruction!r}: expected one that fits the template {template!r}"
-            )
-        found.append({name: value.strip() for name, value in match.groupdict().items()})
+    template = template.strip()
+    found = [_values_of(template, instruction) for instruction in instructions]
     numbers = {
         name
-        for name in pattern.groupindex
+        for name in dict.fromkeys(_SLOT.findall(template))
         if all(_NUMBER.fullmatch(values[name]) for values in found)
     }
     typed = [
         {name: int(value) if name in numbers else value for name, value in values.items()}
         for values in found
     ]
-    return InstructionTemplate(template.strip(), tuple(typed))
+    return InstructionTemplate(template, tuple(typed))
 
 
 def with_slots(candidate: TaskCandidate, values: Values) -> Iterator[TaskCandidate]:
@@ -216,19 +209,37 @@ def _template_text(
     return text + instruction[at:]
 
 
-def _pattern_of(template: str) -> re.Pattern[str]:
-    """Return the pattern of a template's instructions; white space is any white space."""
-    pattern, at = "", 0
-    for slot in _SLOT.finditer(template):
-        pattern += _literal(template[at : slot.start()])
-        is_new = f"(?P<{slot[1]}>" not in pattern
-        pattern += f"(?P<{slot[1]}>.+?)" if is_new else f"(?P={slot[1]})"
-        at = slot.end()
-    return re.compile(pattern + _literal(template[at:].rstrip()), re.DOTALL)
+def _values_of(template: str, instruction: str) -> dict[str, str]:
+    """Return what an instruction gives the slots of a template, white space being any white space.
+
+    Each slot takes as little as it can before the text that follows it, and the last one all that
+    is left before the template's end: one pass, whatever the number of slots. Raises
+    `NoTemplateError` where the instruction does not fit.
+    """
+    text = _fold(instruction.strip())
+    between = [_fold(part) for part in _SLOT.split(template)[::2]]
+    names = _SLOT.findall(template)
+    values: dict[str, str] = {}
+    at = len(between[0]) if text.startswith(between[0]) else -1
+    for number, name in enumerate(names):
+        following = between[number + 1]
+        is_last = number == len(names) - 1
+        # A value has one character at least.
+        end = len(text) - len(following) if is_last else text.find(following, at + 1)
+        value = text[at:end].strip()
+        if at < 0 or end <= at or values.setdefault(name, value) != value:
+            at = -1
+            break
+        at = end + len(following)
+    if at != len(text) or not text.endswith(between[-1]):
+        raise NoTemplateError(
+            f"instruction {instruction!r}: expected one that fits the template {template!r}"
+        )
+    return values
 
 
-def _literal(text: str) -> str:
-    return r"\s+".join(re.escape(part) for part in re.split(r"\s+", text))
+def _fold(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
 
 
 def _replace(value: JsonValue, values: Values, order: Sequence[str]) -> JsonValue:

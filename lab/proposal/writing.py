@@ -48,27 +48,11 @@ def write_proposal(
 ) -> str:
     """Return the task file's text, ending in a line feed."""
     names = _name_milestones([*proposal.milestones, *proposal.guards])
-    milestones = [_describe(name, support, names, proposal) for name, support in names]
-    goal_names = [name for name, support in names if support in proposal.goal]
-    guarded = {name for name, support in names if support in proposal.guards}
-    entries: list[dict[str, JsonValue]] = [
-        {**one, "penalty": PENALTY} if one["id"] in guarded else one for one in milestones
-    ]
-    done = "reached" if "done" in dict(names) else "done"
-    entries.append({"id": done, "when": {"goal": {"requires": goal_names}}})
-    weights = _weigh(head, entries)
+    entries = _entries(names, proposal)
     lines = [f"# A draft, proposed from {counts.good} successes and {counts.bad} failures."]
     lines += [f"# Note: {note}." for note in proposal.notes]
-    lines += [
-        f"id: {_flow(head.id)}",
-        'version: "1"',
-        f"instruction: {_flow(head.instruction)}",
-    ]
-    lines += [f"origin: {_flow(head.origin)}"] if head.origin else []
-    if head.examples:
-        parameters = {name: {"example": value} for name, value in head.examples.items()}
-        lines += ["parameters:", *(f"  {name}: {_flow(one)}" for name, one in parameters.items())]
-    lines += [f"weights: {_flow(weights)}", "milestones:"]
+    lines += _write_head(head)
+    lines += [f"weights: {_flow(_weigh(head, entries))}", "milestones:"]
     evidence = dict(names)
     for entry in entries:
         support = evidence.get(str(entry["id"]))
@@ -76,6 +60,33 @@ def write_proposal(
     if tests:
         lines += ["tests:", *(f"  - {_flow(test)}" for test in tests)]
     return "\n".join(lines) + "\n"
+
+
+def _entries(
+    names: Sequence[tuple[str, ConditionSupport]], proposal: Proposal
+) -> list[dict[str, JsonValue]]:
+    """Return the milestones as the file has them, the goal last."""
+    guarded = {name for name, support in names if support in proposal.guards}
+    described = [_describe(name, support, names, proposal) for name, support in names]
+    entries: list[dict[str, JsonValue]] = [
+        {**one, "penalty": PENALTY} if one["id"] in guarded else one for one in described
+    ]
+    goal_names = [name for name, support in names if support in proposal.goal]
+    done = "reached" if "done" in dict(names) else "done"
+    return [*entries, {"id": done, "when": {"goal": {"requires": goal_names}}}]
+
+
+def _write_head(head: TaskHead) -> Iterator[str]:
+    """Yield the lines before the weights."""
+    yield f"id: {_flow(head.id)}"
+    yield 'version: "1"'
+    yield f"instruction: {_flow(head.instruction)}"
+    if head.origin:
+        yield f"origin: {_flow(head.origin)}"
+    if head.examples:
+        yield "parameters:"
+        for name, value in head.examples.items():
+            yield f"  {name}: {_flow({'example': value})}"
 
 
 def _write_entry(

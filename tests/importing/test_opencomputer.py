@@ -309,3 +309,23 @@ def test_what_is_no_list_of_its_tasks_is_named(
 @needs_cases
 def test_the_published_table_is_what_the_command_prints() -> None:
     assert published("opencomputer") == opencomputer.coverage(OPENCOMPUTER).markdown()
+
+
+@pytest.mark.parametrize(
+    ("app", "command", "document"),
+    [
+        ("pcmanfm", f"check-dir-exists {D}a", ""),
+        ("gedit", "check-setting-value tabs-size 4", ""),
+        ("gedit", "check-tab-size 4", ""),
+        ("pcmanfm", f"check-permissions {D}a 644", ""),
+        ("pcmanfm", f"check-file-count {D}a 2", ""),
+        ("libreoffice_calc", "check-sheet-count 2", "a.xlsx"),
+        ("libreoffice_draw", f"check-page-property 0 name Cover {D}a.odg", "a.odg"),
+    ],
+)
+def test_that_it_is_not_so_makes_no_milestone_that_it_is(
+    tmp_path: Path, app: str, command: str, document: str
+) -> None:
+    [made] = imported(tmp_path, task(app, check(command, expected=False), document=document))
+    assert made.spec is None
+    assert "not so" in made.remarks[0]

@@ -75,6 +75,35 @@ def test_a_template_that_is_given_names_its_slots() -> None:
         read_values("Order {amount} of {item}.", ["Buy lamps."])
 
 
+def test_white_space_is_any_white_space() -> None:
+    found = read_values(
+        "  Order  {amount} of {item}. ", ["Order 2\nof  desk lamps.", " Order 3 of x."]
+    )
+    assert list(found.values) == [{"amount": 2, "item": "desk lamps"}, {"amount": 3, "item": "x"}]
+
+
+def test_an_instruction_that_does_not_fit_many_slots_is_refused_at_once() -> None:
+    """A pattern that goes back and forth over twenty slots would not come to an end."""
+    template = " a ".join(f"{{slot_{number}}}" for number in range(20)) + " end"
+    with pytest.raises(NoTemplateError):
+        read_values(template, ["b a " * 3_000])
+
+
+@pytest.mark.parametrize(
+    "instruction", ["Order 2 of .", "Order of lamps.", "Order 2 of lamps", "Please order 2 of lamps."]
+)
+def test_a_slot_has_a_value_and_nothing_stands_beside_the_template(instruction: str) -> None:
+    with pytest.raises(NoTemplateError):
+        read_values("Order {amount} of {item}.", [instruction])
+
+
+def test_a_slot_that_stands_twice_has_one_value() -> None:
+    template = "Move {file} to b, and rename {file}."
+    assert read_values(template, ["Move x to b, and rename x."]).values[0] == {"file": "x"}
+    with pytest.raises(NoTemplateError):
+        read_values(template, ["Move x to b, and rename y."])
+
+
 _WORDS = st.lists(st.sampled_from(["lamp", "desk", "7", "x9", "Oslo"]), min_size=1, max_size=3)
 
 

@@ -168,6 +168,12 @@ def truth(check: UpstreamCheck) -> bool:
     return bool(check.expected)
 
 
+def require_true(check: UpstreamCheck) -> None:
+    """Raise `UntoldCheckError` for a check that it is not so, where only that it is can be told."""
+    if not truth(check):
+        raise UntoldCheckError(f"that it is not so: {check.words[0]}")
+
+
 def apply_truth(
     check: UpstreamCheck, path: str, condition: JsonObject, format: str | None = None
 ) -> JsonObject:

@@ -20,6 +20,7 @@ from lab.benchmarks.opencomputer.base import (
     facts,
     has_text,
     in_file,
+    require_true,
     truth,
     whole_number,
     without,
@@ -49,6 +50,7 @@ def _ask_command(argv: tuple[str, ...], out: str | None = None) -> Told:
 
 def directory_exists(check: UpstreamCheck, task: TaskOf) -> Told:
     """A folder is there; theirs takes a file for one."""
+    require_true(check)
     return _ask_command(("test", "-d", check.word(1)))
 
 
@@ -123,6 +125,7 @@ def content(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def setting(check: UpstreamCheck, task: TaskOf) -> Told:
     """A setting of the desktop is as its tool prints it."""
+    require_true(check)
     words = check.word(1).split()
     schema, key = words if len(words) == 2 else ("org.gnome.gedit.preferences.editor", words[0])
     return _ask_command(("gsettings", "get", schema, key), check.words_from(2) + "\n")
@@ -130,12 +133,15 @@ def setting(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def tab_size(check: UpstreamCheck, task: TaskOf) -> Told:
     """The editor's tab has so many columns."""
+    require_true(check)
     argv = ("gsettings", "get", "org.gnome.gedit.preferences.editor", "tabs-size")
     return _ask_command(argv, f"uint32 {whole_number(check.word(1))}\n")
 
 
 def file_count(check: UpstreamCheck, task: TaskOf) -> Told:
     """A folder has so many entries; the key `count` that some ask for theirs never gives."""
+    if check.expected is False:
+        raise UntoldCheckError(f"that it is not so: {check.words[0]}")
     hidden = () if "--hidden" in check.words else ("-not", "-name", ".*")
     argv = ("find", check.word(1), "-mindepth", "1", "-maxdepth", "1", *hidden, "-printf", "x")
     number = whole_number(check.word(2))
@@ -146,12 +152,14 @@ def file_count(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def permissions(check: UpstreamCheck, task: TaskOf) -> Told:
     """A file has exactly these permissions."""
+    require_true(check)
     mode = check.word(2).removeprefix("0o").lstrip("0") or "0"
     return _ask_command(("stat", "-c", "%a", check.word(1)), f"{mode}\n")
 
 
 def extensions(check: UpstreamCheck, task: TaskOf) -> Told:
     """All files of a folder, and at least one, end so."""
+    require_true(check)
     folder, end = check.word(1), check.word(2)
     command = (
         'cd "$1" && test -n "$(find . -maxdepth 1 -type f -name "*$2" -print -quit)"'
@@ -164,6 +172,7 @@ def extensions(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def link(check: UpstreamCheck, task: TaskOf) -> Told:
     """A symbolic link is there, to what is named if something is."""
+    require_true(check)
     path = check.word(1)
     if len(check.words) < 3:
         return _ask_command(("test", "-L", path))
@@ -173,6 +182,7 @@ def link(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def folder_bookmark(check: UpstreamCheck, task: TaskOf) -> Told:
     """A folder is among the file manager's bookmarks."""
+    require_true(check)
     return Told(
         has_text(".config/gtk-3.0/bookmarks", contains(check.words_from(1), any_case=False))
     )
@@ -180,6 +190,7 @@ def folder_bookmark(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def file_manager_setting(check: UpstreamCheck, task: TaskOf) -> Told:
     """A setting of PCManFM's default profile."""
+    require_true(check)
     at: list[JsonValue] = [check.word(1), check.word(2)]
     path = ".config/pcmanfm/default/pcmanfm.conf"
     return Told(in_file("file_value", path, format="ini", at=at, value=check.words_from(3)))
@@ -361,6 +372,7 @@ def _vlc(key: str, value: JsonValue) -> Told:
 
 def vlc_setting(check: UpstreamCheck, task: TaskOf) -> Told:
     """A setting of VLC's is written so; numbers are compared as numbers."""
+    require_true(check)
     text = check.words_from(2)
     is_number = re.fullmatch(r"\d+\.\d+", text)
     return _vlc(check.word(1), {"number": float(text)} if is_number else text)

@@ -24,6 +24,7 @@ from lab.benchmarks.opencomputer.base import (
     exists,
     facts,
     in_file,
+    require_true,
     truth,
     whole_number,
     without,
@@ -170,6 +171,7 @@ def _count(path: str, at: str, number: int) -> JsonObject:
 
 def sheet_count(check: UpstreamCheck, task: TaskOf) -> Told:
     """A workbook has so many sheets."""
+    require_true(check)
     return Told(_count(document_of(task), "sheets", whole_number(check.word(1))))
 
 
@@ -356,27 +358,31 @@ def _cells_of(tree: ast.expr, number: int) -> JsonObject:
         return found
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
         raise expressions.unknown(tree)
-    left, operator, right = tree.left, tree.ops[0], tree.comparators[0]
-    if isinstance(operator, ast.In) and (place := _place(right)):
-        return {
-            f"sheets.{number}.rows.{place}": contains(
-                str(expressions.constant(left)), any_case=False
-            )
-        }
-    if ast.unparse(left) == "t['name']" and isinstance(operator, ast.Eq):
-        return {f"sheets.{number}.name": str(expressions.constant(right))}
-    if "len(" in ast.unparse(left):
+    told = _compared(tree.left, tree.ops[0], tree.comparators[0], f"sheets.{number}")
+    if told is None:
+        raise expressions.unknown(tree)
+    return told
+
+
+def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr, at: str) -> JsonObject | None:
+    """The facts below ``at``, a table, that one comparison asks for; None for one of another
+    form."""
+    text = ast.unparse(left)
+    if isinstance(operator, ast.In):
+        place = _place(right)
+        words = contains(str(expressions.constant(left)), any_case=False) if place else None
+        return None if place is None else {f"{at}.rows.{place}": words}
+    if "len(" in text:
         return {}  # what is asked of a row or cell says that it is there
-    place = _place(left)
-    if place and isinstance(operator, ast.Eq):
-        return _cell_facts(f"sheets.{number}.rows.{place}", expressions.constant(right))
-    size = re.fullmatch(r"t(?:\.get\('(rows|cols)', 0\)|\['(rows|cols)'\])", ast.unparse(left))
-    if size is not None:
-        at = 0 if "rows" in size.groups() else 1
-        return {
-            f"sheets.{number}.size.{at}": expressions.limits(operator, expressions.constant(right))
-        }
-    raise expressions.unknown(tree)
+    if isinstance(operator, ast.Eq) and text == "t['name']":
+        return {f"{at}.name": str(expressions.constant(right))}
+    if isinstance(operator, ast.Eq) and (place := _place(left)):
+        return _cell_facts(f"{at}.rows.{place}", expressions.constant(right))
+    size = re.fullmatch(r"t(?:\.get\('(rows|cols)', 0\)|\['(rows|cols)'\])", text)
+    if size is None:
+        return None
+    along = 0 if "rows" in size.groups() else 1
+    return {f"{at}.size.{along}": expressions.limits(operator, expressions.constant(right))}
 
 
 def _place(tree: ast.expr) -> str | None:
@@ -504,6 +510,7 @@ def pages(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def page_property(check: UpstreamCheck, task: TaskOf) -> Told:
     """A drawing's page has a name; its size, margins and fill no reader tells."""
+    require_true(check)
     if check.word(2) != "name":
         raise UntoldCheckError("a drawing's page size, margins or fill")
     path = document_of(task)
@@ -512,6 +519,7 @@ def page_property(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def pdf_pages(check: UpstreamCheck, task: TaskOf) -> Told:
     """A PDF has so many pages."""
+    require_true(check)
     return Told(facts(below_home(check.word(1)), {"count": whole_number(check.word(2))}))
 
 

@@ -20,7 +20,7 @@ from lab.benchmarks.opencomputer.base import (
     like,
     literal,
     query,
-    truth,
+    require_true,
     whole_number,
 )
 
@@ -336,8 +336,7 @@ def display(check: UpstreamCheck, task: TaskOf) -> Told:
 
 
 def _require_true(check: UpstreamCheck) -> None:
-    if not truth(check):
-        raise UntoldCheckError(f"that it is not so: {check.words[0]}")
+    require_true(check)
     if check.words[0].endswith("-count"):
         whole_number(check.word(1))
 
