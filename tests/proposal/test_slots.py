@@ -90,7 +90,8 @@ def test_an_instruction_that_does_not_fit_many_slots_is_refused_at_once() -> Non
 
 
 @pytest.mark.parametrize(
-    "instruction", ["Order 2 of .", "Order of lamps.", "Order 2 of lamps", "Please order 2 of lamps."]
+    "instruction",
+    ["Order 2 of .", "Order of lamps.", "Order 2 of lamps", "Please order 2 of lamps."],
 )
 def test_a_slot_has_a_value_and_nothing_stands_beside_the_template(instruction: str) -> None:
     with pytest.raises(NoTemplateError):
