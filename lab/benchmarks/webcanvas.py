@@ -120,7 +120,7 @@ class _Defects:
         for what, names in sorted(self._tasks.items()):
             apart = sorted(set(names))
             where = ", ".join(apart) if len(apart) <= 4 else f"{len(apart)} tasks"
-            lines.append(f"- {len(names)} node{'s' * (len(names) > 1)} {what}: {where}")
+            lines.append(f"- {what} ({len(names)} node{'s' * (len(names) > 1)}): {where}")
         return "\n".join(lines)
 
 

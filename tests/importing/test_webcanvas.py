@@ -249,8 +249,8 @@ def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "| element_value_exactly_match | 3 | 2 | 0 | 1 | 0 |" in printed
     assert "| **all** | 11 | 8 | 2 | 1 | 0 |" in printed
-    assert "- 1 node never true: it begins or ends with a space, values are trimmed: 3" in printed
-    assert f"- 1 node {webcanvas.REPEATED}: 3" in printed
+    assert "- never true: it begins or ends with a space, values are trimmed (1 node): 3" in printed
+    assert f"- {webcanvas.REPEATED} (1 node): 3" in printed
 
 
 @needs_cases
