@@ -193,6 +193,7 @@ def settings(given: argparse.Namespace) -> Any:
         beta=0.0,
         seed=given.seed,
         use_cpu=given.device == "cpu",
+        bf16=False,
         logging_steps=1000,
         save_strategy="steps",
         save_steps=1,
