@@ -1,7 +1,7 @@
 """What the model reads and writes: a tokenizer whose tokens are whole words, and the transcript of
 an episode. In `.venv-trl`.
 
-    <task> check Red , press Save <page> checkbox Red 1 button Save 2 <act> click Red 1 <end> <page> …
+    <task> check Red , press Save <page> checkbox Red button Save <act> click Red <end> <page> …
 """
 
 from __future__ import annotations
@@ -17,16 +17,14 @@ PAD, UNKNOWN, END = "<pad>", "<unknown>", "<end>"
 TASK, PAGE, ACT = "<task>", "<page>", "<act>"
 VERBS = ("click", "type", "done", "fill", "with", "check", "open", "press", ",", "=", "checked")
 ROLES = ("textbox", "checkbox", "button", "link")
-MAX_ELEMENTS = 16
-MAX_WORDS = 5
-"""The longest action: `type City 2 Oslo <end>`."""
+MAX_WORDS = 4
+"""The longest action: `type City Oslo <end>`."""
 
 
 def tokenizer() -> Any:
     """Return the tokenizer: a word a token, words by white space."""
-    numbers = tuple(str(number) for number in range(1, MAX_ELEMENTS + 1))
     pool = (*FIELDS, *VALUES, *BOXES, *BUTTONS, *ENTRIES)
-    words = (PAD, UNKNOWN, END, TASK, PAGE, ACT, *VERBS, *ROLES, *numbers, *pool)
+    words = (PAD, UNKNOWN, END, TASK, PAGE, ACT, *VERBS, *ROLES, *pool)
     vocabulary = {word: at for at, word in enumerate(dict.fromkeys(words))}
     made = Tokenizer(models.WordLevel(vocab=vocabulary, unk_token=UNKNOWN))
     made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

@@ -55,10 +55,9 @@ def _page_of(path: str) -> bytes | None:
 
 
 def lines(seen: Seen) -> str:
-    """Return a page as the model reads it: a line an element, with role, name, number and value."""
+    """Return a page as the model reads it: a line an element, with role, name and value."""
     return "\n".join(
-        f"{role} {name} {at}" + (f" = {value}" if value else "")
-        for at, (role, name, value, *_) in enumerate(seen, 1)
+        f"{role} {name}" + (f" = {value}" if value else "") for role, name, value, *_ in seen
     )
 
 
@@ -80,8 +79,7 @@ class Slot:
         if not self.script:
             return "done"
         name, text = self.script.pop(0)
-        at = next(at for at, one in enumerate(self.seen, 1) if one[1] == name)
-        return f"type {name} {at} {text}" if text else f"click {name} {at}"
+        return f"type {name} {text}" if text else f"click {name}"
 
 
 class World:
@@ -173,21 +171,21 @@ async def _ended(slot: Slot) -> None:
 
 
 async def performed(slot: Slot, words: str) -> bool:
-    """Do what the model wrote: `click NAME NUMBER`, `type NAME NUMBER TEXT` or `done`, where the
-    number decides. Text that means nothing does nothing. Returns whether it said that it is done.
+    """Do what the model wrote: `click NAME`, `type NAME TEXT` or `done`; names are unique on a page.
+    Text that means nothing does nothing. Returns whether it said that it is done.
     """
     verb, *rest = words.split() or [""]
     if verb == "done":
         return True
-    number = int(rest[1]) if len(rest) > 1 and rest[1].isdigit() else 0
-    if not 1 <= number <= len(slot.seen) or verb not in ("click", "type"):
+    found = next((one for one in slot.seen if rest[:1] == [one[1]]), None)
+    if found is None or verb not in ("click", "type"):
         return False
-    role, _, value, x, y = slot.seen[number - 1]
+    role, _, value, x, y = found
     await slot.page.mouse.click(x, y)
-    if verb == "type" and len(rest) == 3 and role == "textbox":
+    if verb == "type" and len(rest) == 2 and role == "textbox":
         if value:
             await slot.page.keyboard.press("Control+A")
-        await slot.page.keyboard.insert_text(rest[2])
+        await slot.page.keyboard.insert_text(rest[1])
     return False
 
 
