@@ -30,7 +30,7 @@ from api.audit.statement import (
 )
 from api.audit.store import Audits
 from api.audit.tree import Tree
-from api.core.background import PeriodicTask
+from api.core.background import AFTER_START_S, PeriodicTask
 from api.core.errors import ForeignKeyError, UnavailableError
 from api.core.metrics import Metrics
 from api.db.database import now
@@ -88,7 +88,7 @@ class Checkpointer:
 
     def start(self) -> None:
         """Sign in the background until `stop`."""
-        self.periodic.start()
+        self.periodic.start(AFTER_START_S)
 
     async def stop(self) -> None:
         """Cancel the turn that runs and return once it ended; what is queued stays queued."""

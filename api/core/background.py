@@ -11,6 +11,10 @@ from api.core.errors import ProblemError, UnavailableError
 
 log = structlog.get_logger(__name__)
 
+AFTER_START_S = 1.0
+"""When work that nobody waits for begins: a service that was started again first answers those who
+come back to it."""
+
 
 async def end(task: asyncio.Task[None] | None) -> None:
     """Cancel the task and return once it ended; its own failure is not raised here."""

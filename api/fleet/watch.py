@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 from zstandard import ZstdError
 
-from api.core.background import PeriodicTask
+from api.core.background import AFTER_START_S, PeriodicTask
 from api.core.errors import ProblemError, UnavailableError
 from api.core.heartbeat import Pulse
 from api.core.notify import Notifier
@@ -96,7 +96,7 @@ class FleetWatch:
                 "Episodes are open of which this build has not the rules: it can only end them.",
                 many=strange,
             )
-        self._periodic.start()
+        self._periodic.start(min(self._look_s, AFTER_START_S))
 
     async def stop(self) -> None:
         """Cancel the look that runs and return once it ended."""

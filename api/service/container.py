@@ -26,6 +26,7 @@ from api.cascade.store import Verdicts
 from api.cascade.worker import Stores, Worker
 from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands
+from api.core.background import AFTER_START_S
 from api.core.errors import UnavailableError
 from api.core.keys import Keys, first_admin_token, load_keys
 from api.core.metrics import Metrics
@@ -342,7 +343,7 @@ class Parts:
         await self.upkeep.start()
         if self.owner.foreign is None:
             self.checkpointer.start()
-        self.packing.periodic.start()
+        self.packing.periodic.start(AFTER_START_S)
         self.rescorer.start()
         self.cascade.start()
         self.reading_ahead.start()

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import structlog
 
-from api.core.background import PeriodicTask
+from api.core.background import AFTER_START_S, PeriodicTask
 from api.db.database import now
 from api.episodes.idempotency import Answers
 from api.episodes.partitions import Partitions
@@ -62,10 +62,10 @@ class Upkeep:
             )
 
     async def start(self) -> None:
-        """See to today's and tomorrow's partitions, then to all of it, now and every hour until
+        """See to today's and tomorrow's partitions, then to all of it, soon and every hour until
         `stop`."""
         await self._partitions.ahead()
-        self.periodic.start()
+        self.periodic.start(AFTER_START_S)
 
     async def stop(self) -> None:
         """Cancel what is being done and return once it ended."""

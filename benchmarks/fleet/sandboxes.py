@@ -12,11 +12,11 @@ import asyncio
 import ssl
 import sys
 from pathlib import Path
-from typing import Any
 
 import httpx
 
 from agentd.core.logs import set_up_quietly
+from agentd.core.plan import EpisodePlan
 from agentd.core.settings import JoinSettings
 from agentd.fleet.membership import LeasedEpisode, Membership
 from agentd.journal.journal import Journal
@@ -62,7 +62,7 @@ class Player:
         self,
         client: httpx.AsyncClient,
         lease: LeasedEpisode,
-        plan: dict[str, Any],
+        plan: EpisodePlan,
         tape: Tape,
         path: Path,
     ) -> None:
@@ -77,7 +77,7 @@ class Player:
         self._recorder.listen(self._on_event)
         self._opened = {"task": plan["task"], "digest": plan["digest"]}
 
-    def _on_event(self, _source: str, kind: str) -> None:
+    def _on_event(self, source: str, kind: str) -> None:
         if kind == "step.began":
             asyncio.get_running_loop().call_soon(self._play)
 

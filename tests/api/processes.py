@@ -12,6 +12,8 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.ports import free_port
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -20,7 +22,7 @@ class Process:
 
     def __init__(self, data: Path, *options: str) -> None:
         self.data, self._options = data, options
-        self.port = 0
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -60,7 +62,7 @@ class Process:
                 f"the service ended with {self._process.returncode}"
             )
             time.sleep(0.02)
-        self.port = json.loads(told.read_bytes())["port"]
+        assert json.loads(told.read_bytes())["port"] == self.port
         httpx.get(f"{self.url}/readyz", verify=False).raise_for_status()
 
     def kill(self) -> None:

@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ import pytest
 from tests.api.processes import ROOT
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.npm_packages import npm_program
+from tests.support.ports import free_port
 from tests.support.stack import PATIENT, SEAL_S, Stack
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -212,9 +212,7 @@ async def sample(*_about: object) -> CreateMessageResult:
 @contextlib.contextmanager
 def over_http(stack: Stack, program: str) -> Iterator[tuple[str, str]]:
     """The server's address, and the gateway's before it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}/mcp"
     command = [AGENTD, "mcp", "--state", stack.state, "--listen", "127.0.0.1:0", url]
     with (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import pytest
 from playwright.async_api import Playwright
 
 from tests.support.chromium import EXECUTABLE, needs_chromium
+from tests.support.ports import free_port
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 READY = {
@@ -135,21 +135,12 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
         reader.press_ctrl_c(terminal)
 
 
-def free_ports(count: int) -> list[int]:
-    """``count`` ports of loopback that nobody listens at."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(server.getsockname()[1]) for server in sockets]
-    for server in sockets:
-        server.close()
-    return ports
-
-
 @pytest.mark.browser
 @needs_chromium
 async def test_the_tutorial_ends_with_the_rewards_that_it_shows(
     reader: Reader, one_playwright: Playwright
 ) -> None:
-    ports = dict(zip(("8000", "9222", "8420"), free_ports(3), strict=True))
+    ports = {shown: free_port() for shown in ("8000", "9222", "8420")}
     demo, *blocks = read_blocks(ports)
     assert demo.commands == "make demo\n"
     assert [block.terminal for block in blocks if block.terminal] == list(READY)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,8 @@ from types import TracebackType
 
 import psutil
 import pytest
+
+from tests.support.ports import free_port
 
 START_S = 60.0
 _FAST = ("fsync=off", "full_page_writes=off", "max_connections=200")
@@ -107,7 +108,7 @@ class Postgres:
     def start(self) -> None:
         """Start the server, after a stop or a kill on the same port over the same data, and wait
         until it answers."""
-        self.port = self.port or _free_port()
+        self.port = self.port or free_port()
         settings = [
             f"-c{one}"
             for one in (
@@ -212,10 +213,3 @@ def _as_user() -> list[str]:
         if os.getuid() == 0
         else []
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -18,6 +18,7 @@ from milestoned_client import ControlDir, Episode, Reward, RewardClient
 
 from lab.demo.parts import DemoDaemon, DemoService, start_daemon, start_service, start_shop
 from lab.demo.processes import DemoProcesses
+from tests.support.ports import free_port
 
 SEAL_S = 30.0
 """How long a reward may take on a busy machine."""
@@ -91,9 +92,11 @@ class Stack:
 
     def start_service(self) -> DemoService:
         """Start the service; after a kill on the same port, over the same database."""
-        port = urlsplit(self._service.url).port or 0 if self._service else 0
+        port = urlsplit(self._service.url).port if self._service else None
         folder = self.folder / "service"
-        self._service = start_service(self._parts, folder, port, self._database, self._serve_with)
+        self._service = start_service(
+            self._parts, folder, port or free_port(), self._database, self._serve_with
+        )
         return self._service
 
     def kill_service(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from api.core.settings import TelemetrySettings
 from detectors.model.codec import sha256
 from tests.api.service import Store, running
+from tests.support.ports import free_port
 from tests.telemetry.test_exporter import WHOLE, exporter, send_all
 
 ROOT = Path(__file__).parents[2]
@@ -30,13 +30,6 @@ def environment(name: str) -> Path:
     if not (venv / "ready").exists():
         pytest.skip(f".venv-{name} is missing: `make test-all` makes it")
     return venv / "bin"
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ from agentd.mcp.streamable import HttpGateway, run_http
 from agentd.mcp.upstream import DirectUpstream, TransportUpstream
 from tests.agentd.mcp.support import Beside
 from tests.agentd.mcp.test_upstream import before
+from tests.support.ports import free_port
 
 
 def request(number: int, tool: str) -> dict[str, Any]:
@@ -284,13 +284,6 @@ async def test_over_the_wire_the_answer_is_the_server_s_own(tmp_path: Path) -> N
         os.kill(os.getpid(), signal.SIGTERM)  # the gateway takes it: it ends by it
         await serving
         assert len(await beside.told()) == 8
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 async def connected(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

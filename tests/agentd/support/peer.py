@@ -22,6 +22,7 @@ from api.core.settings import Limits
 from common.frames import dictionary_number
 from detectors.model.codec import GENESIS, decode_segment
 from detectors.model.types import Event
+from tests.support.ports import free_port
 
 PLAN = {
     "hears": [],
@@ -65,7 +66,7 @@ class Peer:
         self.connections: set[Any] = set()
         self.commands: list[dict[str, Any]] = []
         self.changed = asyncio.Condition()
-        self._port = 0
+        self._port = free_port()
         self._server: _Server | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -198,7 +199,6 @@ class Peer:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", self._port))
         listener.listen()
-        self._port = listener.getsockname()[1]
         config = uvicorn.Config(
             self.app(), lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1
         )

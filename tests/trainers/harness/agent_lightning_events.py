@@ -15,7 +15,7 @@ from agentlightning.server.app import create_app
 from milestoned_client.adapters.agent_lightning import report
 from omegaconf import OmegaConf
 
-from tests.trainers.harness.ports import free_port
+from tests.support.ports import free_port
 from tests.trainers.harness.say import STRANGER, say
 
 KEY = "a-key"

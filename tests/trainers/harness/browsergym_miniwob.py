@@ -25,7 +25,7 @@ import playwright
 from milestoned_client import ControlDir
 from milestoned_client.adapters.gymnasium import RewardServiceWrapper
 
-from tests.trainers.harness.ports import free_port
+from tests.support.ports import free_port
 from tests.trainers.harness.say import URL, say
 
 PATIENCE_S = 60.0

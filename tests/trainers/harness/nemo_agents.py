@@ -26,7 +26,7 @@ import httpx
 import yaml
 from milestoned_client import RewardClient
 
-from tests.trainers.harness.ports import free_port
+from tests.support.ports import free_port
 from tests.trainers.harness.say import TOKEN, URL, say, watched
 
 HOST = "127.0.0.1"

@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 import yaml
 
+from tests.support.ports import free_port
 from tests.trainers.harness.nemo_agents import HOST, PATIENCE_S
-from tests.trainers.harness.ports import free_port
 from tests.trainers.harness.say import say
 
 ROOT = Path(__file__).parents[3]

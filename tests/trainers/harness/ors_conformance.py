@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
+from tests.support.ports import free_port
 from tests.trainers.harness.ors_reference import make_server, serve
-from tests.trainers.harness.ports import free_port
 from tests.trainers.harness.say import TOKEN, URL, say
 
 Operation = tuple[str, str, str, Any, str | None]

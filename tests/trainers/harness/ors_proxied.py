@@ -13,9 +13,9 @@ from typing import Any
 import aiohttp
 from ors.client import AsyncORS, Task
 
+from tests.support.ports import free_port
 from tests.trainers.harness.ors_clients_told import told
 from tests.trainers.harness.ors_reference import ENDING, make_server, serve
-from tests.trainers.harness.ports import free_port
 from tests.trainers.harness.say import TOKEN, URL, say
 
 MILESTONED = os.environ["MILESTONED"]
