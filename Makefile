@@ -21,7 +21,7 @@ DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pya
 # A container engine, and what makes images for one that can pull none.
 ENGINE := docker.io docker-compose iptables iproute2 util-linux debootstrap
 
-.PHONY: help demo unit test test-all test-fleet check bench pins docs site screenshots clean
+.PHONY: help demo unit test test-all test-fleet check lint bench pins docs site screenshots clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,10 +30,13 @@ demo: $(VENV)/ready $(BUNDLE) ## the main job on real Chromium: service, daemon,
 	@tools/system-packages $(BROWSER)
 	$(BIN)/milestoned demo $(ARGS)
 
+# mypy runs beside the tests: it takes one core for a minute, and the tests do not fill both.
 test: $(VENV)/ready $(BUNDLE) ## everything that must hold, but for the slow suites
 	@tools/system-packages $(DESKTOP) $(BROWSER) xvfb postgresql faketime docker-compose
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target check $(LIGHT:%=$(VENV)-%/ready)
-	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal -ra $(ARGS)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint $(LIGHT:%=$(VENV)-%/ready)
+	@nice $(BIN)/mypy >.build/mypy.txt 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal -ra $(ARGS); tests=$$?; \
+	wait $$types; types=$$?; cat .build/mypy.txt; exit $$(( tests ? tests : types ))
 
 test-fleet: $(VENV)/ready $(BUNDLE) ## the fleet of docker-compose.yml on a container engine, worked with and broken (root)
 	@tools/system-packages $(BROWSER) $(ENGINE)
@@ -48,13 +51,15 @@ unit: $(VENV)/ready ## the pure tests alone: detectors and masking, in a minute
 	$(BIN)/python -m pytest -q -m "not slow" -n 2 tests/detectors tests/masking $(ARGS)
 	@echo "Left out: everything that starts a browser, a desktop, a database or a service; \`make test\` runs these too."
 
-check: $(VENV)/ready ## ruff, formatting, rooms, words, the client's models, mypy strict
+check: lint ## ruff, formatting, rooms, words, the client's models, mypy strict
+	$(BIN)/mypy
+
+lint: $(VENV)/ready
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	PYTHONPATH=client $(BIN)/lint-imports --cache-dir .build/import-linter >.build/import-linter.txt || { cat .build/import-linter.txt; exit 1; }
 	$(BIN)/python tools/check_words.py
 	$(BIN)/python tools/client_models.py --check
-	$(BIN)/mypy
 
 bench: $(VENV)/ready $(BUNDLE) ## the figures of docs/performance.md, each beside its reference
 	@tools/system-packages $(BROWSER)

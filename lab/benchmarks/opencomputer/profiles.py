@@ -21,7 +21,6 @@ from lab.benchmarks.opencomputer.base import (
     literal,
     query,
     require_true,
-    whole_number,
 )
 
 THUNDERBIRD = ".thunderbird/*/"
@@ -57,14 +56,14 @@ def _contact(who: str) -> str:
 
 def contact(check: UpstreamCheck, task: TaskOf) -> Told:
     """Somebody is in the address book; of a name of two words theirs looks for the first."""
-    _require_true(check)
+    require_true(check)
     when = query(_CARDS, _FOUND.format(_contact(check.words_from(1))))
     return Told(when, "as meant" if len(check.words) > 2 else "told")
 
 
 def contact_field(check: UpstreamCheck, task: TaskOf) -> Told:
     """Somebody's entry has a field of this value; a name of two words theirs can't take."""
-    _require_true(check)
+    require_true(check)
     place = next((n for n, word in enumerate(check.words) if n > 1 and word in _FIELDS), None)
     if place is None:
         raise UntoldCheckError(f"a contact's field: {check.words_from(2)}")
@@ -89,13 +88,13 @@ def contact_count(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def mailing_list(check: UpstreamCheck, task: TaskOf) -> Told:
     """The address book has a list of that name."""
-    _require_true(check)
+    require_true(check)
     sql = _FOUND.format(f"SELECT 1 FROM lists WHERE name LIKE {like(check.words_from(1))}")
     return Told(query(_CARDS, sql), "as meant" if len(check.words) > 2 else "told")
 
 
 def _dated(table: str, check: UpstreamCheck) -> Told:
-    _require_true(check)
+    require_true(check)
     sql = _FOUND.format(f"SELECT 1 FROM {table} WHERE title LIKE {like(check.words_from(1))}")
     return Told(query(_CALENDAR, sql))
 
@@ -112,7 +111,7 @@ def todo(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def thunderbird_preference(check: UpstreamCheck, task: TaskOf) -> Told:
     """A preference has this value; one of two words theirs can't take."""
-    _require_true(check)
+    require_true(check)
     told = _preference(THUNDERBIRD, check.word(1), check.words_from(2))
     return Told(told, "as meant" if len(check.words) > 3 else "told")
 
@@ -144,29 +143,25 @@ def _mail(folder: str) -> str:
 
 def draft(check: UpstreamCheck, task: TaskOf) -> Told:
     """A draft has this in its subject; of several words theirs looks for the first."""
-    _require_true(check)
+    require_true(check)
     when = _header(_mail("Drafts"), "Subject", check.words_from(1))
     return Told(when, "as meant" if len(check.words) > 2 else "told")
 
 
 def draft_content(check: UpstreamCheck, task: TaskOf) -> Told:
     """A draft of that subject, and a text in the drafts; theirs asks both of one message."""
-    _require_true(check)
+    require_true(check)
     if len(check.words) != 3:
         raise UntoldCheckError("a subject and a text that nothing tells apart")
     path = _mail("Drafts")
-    return Told(
-        all_of(
-            _header(path, "Subject", check.word(1)),
-            has_text(path, contains(check.word(2))),
-        )
-    )
+    subject = _header(path, "Subject", check.word(1))
+    return Told(all_of(subject, has_text(path, contains(check.word(2)))))
 
 
 def message_to(check: UpstreamCheck, task: TaskOf) -> Told:
     """A folder has a message of that subject, and one to that address; of a subject of several
     words theirs takes the second for the address."""
-    _require_true(check)
+    require_true(check)
     address = check.words[-1]
     if "@" not in address or len(check.words) < 4:
         raise UntoldCheckError("a message's receiver that the check does not name")
@@ -180,53 +175,57 @@ _RULES = f"{THUNDERBIRD}Mail/*msgFilterRules.dat"
 _FOLDERS = f"{THUNDERBIRD}virtualFolders.dat"
 
 
+def _filter_named(text: str) -> JsonObject:
+    return _line(_RULES, f'name="[^"]*{re.escape(text)}')
+
+
 def filter_exists(check: UpstreamCheck, task: TaskOf) -> Told:
     """A filter has this in its name."""
-    _require_true(check)
-    return Told(_line(_RULES, f'name="[^"]*{re.escape(check.words_from(1))}'))
+    require_true(check)
+    return Told(_filter_named(check.words_from(1)))
 
 
 def filter_condition(check: UpstreamCheck, task: TaskOf) -> Told:
     """There is the filter, and a condition with the text."""
-    _require_true(check)
-    name = _line(_RULES, f'name="[^"]*{re.escape(check.word(1))}')
-    return Told(all_of(name, _line(_RULES, f"condition=.*{re.escape(check.words_from(2))}")))
+    require_true(check)
+    condition = _line(_RULES, f"condition=.*{re.escape(check.words_from(2))}")
+    return Told(all_of(_filter_named(check.word(1)), condition))
 
 
 def filter_action(check: UpstreamCheck, task: TaskOf) -> Told:
     """There is the filter, and an action, with a value where one is named."""
-    _require_true(check)
-    parts = [
-        _line(_RULES, f'name="[^"]*{re.escape(check.word(1))}'),
-        _line(_RULES, f'action="{re.escape(check.word(2))}"'),
-    ]
-    if len(check.words) > 3:
-        parts.append(_line(_RULES, f'actionValue="[^"]*{re.escape(check.words_from(3))}'))
-    return Told(all_of(*parts))
+    require_true(check)
+    name = _filter_named(check.word(1))
+    action = _line(_RULES, f'action="{re.escape(check.word(2))}"')
+    if len(check.words) <= 3:
+        return Told(all_of(name, action))
+    value = _line(_RULES, f'actionValue="[^"]*{re.escape(check.words_from(3))}')
+    return Told(all_of(name, action, value))
 
 
 def virtual_folder(check: UpstreamCheck, task: TaskOf) -> Told:
     """A saved search has this in its address."""
-    _require_true(check)
+    require_true(check)
     return Told(_line(_FOLDERS, f"uri=.*{re.escape(check.words_from(1))}"))
 
 
 def virtual_folder_terms(check: UpstreamCheck, task: TaskOf) -> Told:
     """There is the saved search, and one looks for the text."""
-    _require_true(check)
+    require_true(check)
     uri = _line(_FOLDERS, f"uri=.*{re.escape(check.word(1))}")
-    return Told(all_of(uri, _line(_FOLDERS, f"searchStr=.*{re.escape(check.words_from(2))}")))
+    terms = _line(_FOLDERS, f"searchStr=.*{re.escape(check.words_from(2))}")
+    return Told(all_of(uri, terms))
 
 
 def feed(check: UpstreamCheck, task: TaskOf) -> Told:
     """A feed is subscribed whose address has this in it."""
-    _require_true(check)
+    require_true(check)
     return Told(has_text(f"{THUNDERBIRD}Mail/*feeds.json", contains(check.word(1))))
 
 
 def subscribed_folder(check: UpstreamCheck, task: TaskOf) -> Told:
     """A folder of an IMAP account is subscribed, of whichever account."""
-    _require_true(check)
+    require_true(check)
     return Told(
         has_text(f"{THUNDERBIRD}ImapMail/*Subscriptions.dat", check.words_from(2), unit="line")
     )
@@ -234,7 +233,7 @@ def subscribed_folder(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def openpgp(check: UpstreamCheck, task: TaskOf) -> Told:
     """An identity has a key for its mail."""
-    _require_true(check)
+    require_true(check)
     identity = check.words[1] if len(check.words) > 1 else "id1"
     at: list[JsonValue] = [f"mail.identity.{identity}.openpgp_key_id"]
     path = f"{THUNDERBIRD}prefs.js"
@@ -246,7 +245,7 @@ _PLACES = f"{FIREFOX}places.sqlite"
 
 def firefox_visited(check: UpstreamCheck, task: TaskOf) -> Told:
     """A page with this in its address or title is in the history."""
-    _require_true(check)
+    require_true(check)
     text = like(check.word(1))
     where = f"url LIKE {text} OR title LIKE {text}"
     return Told(query(_PLACES, _FOUND.format(f"SELECT 1 FROM moz_places WHERE {where}")))
@@ -254,7 +253,7 @@ def firefox_visited(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def firefox_bookmark(check: UpstreamCheck, task: TaskOf) -> Told:
     """A bookmark has this in its title or address."""
-    _require_true(check)
+    require_true(check)
     text = like(check.word(1))
     joined = "moz_bookmarks b JOIN moz_places p ON p.id = b.fk"
     where = f"b.type = 1 AND (b.title LIKE {text} OR p.url LIKE {text})"
@@ -263,13 +262,13 @@ def firefox_bookmark(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def firefox_preference(check: UpstreamCheck, task: TaskOf) -> Told:
     """A preference has this value in the profile; built-in defaults are in no file."""
-    _require_true(check)
+    require_true(check)
     return Told(_preference(FIREFOX, check.word(1), check.words_from(2)))
 
 
 def downloaded_file(check: UpstreamCheck, task: TaskOf) -> Told:
     """A file with this in its name came into the downloads."""
-    _require_true(check)
+    require_true(check)
     name: JsonObject = contains(check.word(1))
     place: JsonObject = {"starts_with": "Downloads/"}
     return Told({"file_created": {"root": "home", "name": name, "path": place}})
@@ -282,7 +281,7 @@ def inside_firefox(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def address(check: UpstreamCheck, task: TaskOf) -> Told:
     """A tab came to an address with this in it; theirs looks at titles too."""
-    _require_true(check)
+    require_true(check)
     return Told(
         {"address_says": {"text": contains(check.word(1)), "anywhere": True, "loaded": False}}
     )
@@ -290,13 +289,13 @@ def address(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def page_says(check: UpstreamCheck, task: TaskOf) -> Told:
     """A page shows this; what stands there at the start pays nothing."""
-    _require_true(check)
+    require_true(check)
     return Told({"text_visible": {"text": contains(check.word(1)), "anywhere": True}})
 
 
 def chrome_bookmark(check: UpstreamCheck, task: TaskOf) -> Told:
     """A bookmark has this in its name or address."""
-    _require_true(check)
+    require_true(check)
     text = re.escape(check.word(1))
     path = ".config/*/Default/Bookmarks"
     pattern = f'(?i).*"(?:name|url)": "[^"]*{text}.*'
@@ -305,7 +304,7 @@ def chrome_bookmark(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def chrome_download(check: UpstreamCheck, task: TaskOf) -> Told:
     """A download is complete whose file has this in its name."""
-    _require_true(check)
+    require_true(check)
     return Told({"download_finished": {"name": contains(check.word(1)), "anywhere": True}})
 
 
@@ -331,14 +330,8 @@ def running(check: UpstreamCheck, task: TaskOf) -> Told:
 
 def display(check: UpstreamCheck, task: TaskOf) -> Told:
     """The calculator's display shows exactly this text."""
-    _require_true(check)
-    return Told({"widget_text": {"text": check.words_from(1), "app": {"contains": "galculator"}}})
-
-
-def _require_true(check: UpstreamCheck) -> None:
     require_true(check)
-    if check.words[0].endswith("-count"):
-        whole_number(check.word(1))
+    return Told({"widget_text": {"text": check.words_from(1), "app": {"contains": "galculator"}}})
 
 
 THUNDERBIRD_CHECKS: Readers = {
