@@ -214,11 +214,16 @@ def test_the_code_that_add_a_source_shows_has_no_undefined_name() -> None:
 
 
 def test_rules_have_the_versions_that_the_docs_show() -> None:
-    """`by element_clicked v2` in an output that a page shows is what would be printed now."""
-    shown = {
-        match for page in PAGES for match in re.findall(r" by (\w+) v(\d+)\b", page.read_text())
+    """`by element_clicked v2` in an output that a page shows is what would be printed now, and what
+    the sentence below it says."""
+    texts = [page.read_text() for page in PAGES]
+    shown = {pair for text in texts for pair in re.findall(r"by (\w+) v(?:ersion )?(\d+)\b", text)}
+    said = {
+        pair for text in texts for pair in re.findall(r"version (\d+) of the rule `(\w+)`", text)
     }
     assert len(shown) >= 5
+    assert len(said) >= 1
+    shown |= {(name, number) for number, name in said}
     assert {(name, str(rules()[name].version)) for name, _ in shown} == shown
 
 

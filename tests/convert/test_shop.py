@@ -3,6 +3,7 @@ trace and its HAR."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,16 +51,27 @@ class Shopped:
         session.open(*MILESTONES, NEVER)
         deeds = (
             session.goto("products/lamp"),
-            session.click("button", "Add to cart"),
+            self._come_to("**/cart", session.click("button", "Add to cart")),
             session.fill_order,
-            session.click("button", "Place order"),
+            self._come_to("**/orders/1001", session.click("button", "Place order")),
             session.goto("account"),
             session.click("tab", "History"),
             session.click("button", "Cancel order 1001"),
         )
+        self._page = session.page
         self.live = [session.act(deed) for deed in deeds]
         session.context.tracing.stop(path=self.trace)
         session.context.close()
+
+    def _come_to(self, url: str, deed: Callable[[], object]) -> Callable[[], object]:
+        """The deed and the page that it leads to: the next one would break off what is under way,
+        where a busy machine takes longer for it than a step's quiet is."""
+
+        def come() -> None:
+            deed()
+            self._page.wait_for_url(url)
+
+        return come
 
     def _dismiss(self, dialog: Dialog) -> None:
         dialog.dismiss()
