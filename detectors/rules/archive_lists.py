@@ -11,9 +11,10 @@ from detectors.sdk.file_reads import (
     ReadArgs,
     as_object_list,
     facts_of,
+    is_cut,
     read_index,
     read_keys,
-    reading,
+    tell_verdict,
 )
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
@@ -26,7 +27,7 @@ class ArchiveListsArgs(ReadArgs):
 
 
 @rule(
-    version=2,
+    version=3,
     component="file",
     hears=("file.read",),
     args=ArchiveListsArgs,
@@ -38,20 +39,23 @@ def archive_lists(event: Event, world: World, args: ArchiveListsArgs) -> Iterato
     unpacked.
 
     `./a` and `a` are the same path. An empty file counts; a link, a pipe or a device does not.
-    True until the archive is read with another list, or is gone.
+    True until the archive is read with another list, or is gone. If not all of a long list was
+    reported, and the rest decides, the step is null.
     """
     facts = facts_of(event, args)
-    if facts is None or "entries" not in facts:
+    if facts is None or ("entries" not in facts and (facts or not is_cut(event))):
         return
-    entries = [entry for entry in as_object_list(facts["entries"]) if isinstance(entry, Mapping)]
+    entries = [
+        entry for entry in as_object_list(facts.get("entries")) if isinstance(entry, Mapping)
+    ]
     files = {_plain(entry.get("name")) for entry in entries if _is_file(entry)}
     expected = {_plain(name) for name in args.names}
-    if not expected <= files:
+    is_whole = not is_cut(event) and facts.get("count") == len(entries)
+    has_others = not files <= expected or any(map(_no_file, entries))
+    if args.only and has_others:
         return
-    is_whole = event.data.get("cut") is not True and facts.get("count") == len(entries)
-    has_others = files != expected or any(map(_no_file, entries))
-    if not args.only or (is_whole and not has_others):
-        yield reading(event)
+    is_known = is_whole or (expected <= files and not args.only)
+    yield from tell_verdict(event, expected <= files if is_known else None)
 
 
 def _is_file(entry: Mapping[str, object]) -> bool:

@@ -11,13 +11,16 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
     ReadArgs,
+    any_is,
     as_object_list,
     facts_are,
     facts_of,
     is_cut,
+    may_go_on,
+    pick_part,
     read_index,
     read_keys,
-    reading,
+    tell_verdict,
 )
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
@@ -33,7 +36,7 @@ class DocumentPartArgs(ReadArgs):
 
 
 @rule(
-    version=2,
+    version=3,
     component="file",
     hears=("file.read",),
     args=DocumentPartArgs,
@@ -45,11 +48,14 @@ def document_part(event: Event, world: World, args: DocumentPartArgs) -> Iterato
     properties: text, style, format.
 
     docs/readers.md lists what is reported of each. True until the file is read and no longer has
-    such a part, or is gone.
+    such a part, or is gone. If what was left out of a long file decides, the step is null.
     """
     facts = facts_of(event, args)
-    parts = [] if facts is None else as_object_list(facts.get(f"{args.unit}s"))
+    if facts is None:
+        return
+    cut, name = is_cut(event), f"{args.unit}s"
+    parts, more = as_object_list(facts.get(name)), may_go_on(facts, name, cut)
     if args.number is not None:
-        parts = parts[args.number - 1 : args.number] if args.number > 0 else []
-    if any(facts_are(args.has, part, is_cut(event)) for part in parts):
-        yield reading(event)
+        parts, more = pick_part(parts, args.number, more=more)
+    verdict = any_is((facts_are(args.has, part, cut) for part in parts), more=more)
+    yield from tell_verdict(event, verdict)

@@ -15,7 +15,7 @@ from detectors.sdk.file_reads import (
     is_cut,
     read_index,
     read_keys,
-    reading,
+    tell_verdict,
 )
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
@@ -44,7 +44,7 @@ class FileIsArgs(ReadArgs):
 
 
 @rule(
-    version=2,
+    version=3,
     component="file",
     hears=("file.read",),
     args=FileIsArgs,
@@ -56,16 +56,15 @@ def file_is(event: Event, world: World, args: FileIsArgs) -> Iterator[Reading]:
     number of pages.
 
     A file whose name claims a format, and which is damaged or has another one, does not match.
-    True until the file is read with other facts, or is gone. A missing value is null, unless the
-    file was reported as cut. A file that could not be read matches nothing, so it does not show a
-    forbidden word either: put `none_of` rules about it into an `all_of` with `whole`.
+    True until the file is read with other facts, or is gone. A missing value is null. If the file
+    was reported as cut and what was left out decides, the step is null. A file that could not be
+    read matches nothing, so it does not show a forbidden word either: put `none_of` rules about it
+    into an `all_of` with `whole`.
     """
     facts = facts_of(event, args)
     if facts is None or (
         args.made is not None and not args.made.matches(str(event.data.get("format")))
     ):
         return
-    if args.whole and is_cut(event):
-        return
-    if args.facts is None or facts_are(args.facts, facts, is_cut(event)):
-        yield reading(event)
+    verdict = True if args.facts is None else facts_are(args.facts, facts, is_cut(event))
+    yield from tell_verdict(event, None if args.whole and is_cut(event) and verdict else verdict)

@@ -12,13 +12,16 @@ from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
     Format,
     ReadArgs,
+    any_is,
     as_object_list,
     facts_of,
     goes_on,
     is_cut,
+    may_go_on,
+    pick_part,
     read_index,
     read_keys,
-    reading,
+    tell_verdict,
     text_is,
 )
 from detectors.sdk.registry import rule
@@ -50,6 +53,13 @@ DATA_ENDS = tuple(
     ).split()
 )
 """How the names of files end that are written as text and read as data."""
+_HOLDERS = {
+    "whole": "text",
+    "line": "text",
+    "paragraph": "paragraphs",
+    "page": "pages",
+    "slide": "slides",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +89,7 @@ class FileTextArgs(ReadArgs):
 
 
 @rule(
-    version=3,
+    version=4,
     component="file",
     hears=("file.read",),
     args=FileTextArgs,
@@ -95,16 +105,18 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
 
     True until the file is read with another text, or is gone. A text that matched at the start
     earns nothing. Of a text that was cut only the beginning is known: `contains` and `starts_with`
-    can match it.
+    can match it, and where the rest decides the step is null.
     """
     facts = facts_of(event, args)
     if facts is None:
         return
-    parts = _parts(facts, args.unit, is_cut(event))
+    cut = is_cut(event)
+    parts = _parts(facts, args.unit, cut)
+    more = may_go_on(facts, _HOLDERS[args.unit], cut) and args.unit != "whole"
     if args.number is not None:
-        parts = parts[args.number - 1 : args.number] if args.number > 0 else []
-    if any(text_is(args.text, part, going_on) for part, going_on in parts):
-        yield reading(event)
+        parts, more = pick_part(parts, args.number, more=more)
+    verdict = any_is((text_is(args.text, part, on) for part, on in parts), more=more or not facts)
+    yield from tell_verdict(event, verdict if cut else bool(verdict))
 
 
 def _parts(facts: Mapping[str, object], unit: str, cut: bool) -> list[tuple[str, bool]]:

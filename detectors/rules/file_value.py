@@ -16,7 +16,7 @@ from detectors.sdk.file_reads import (
     is_cut,
     read_index,
     read_keys,
-    reading,
+    tell_verdict,
 )
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
@@ -33,7 +33,7 @@ class FileValueArgs(ReadArgs):
 
 
 @rule(
-    version=2,
+    version=3,
     component="file",
     hears=("file.read",),
     args=FileValueArgs,
@@ -44,12 +44,13 @@ def file_value(event: Event, world: World, args: FileValueArgs) -> Iterator[Read
     """The value at one place of a JSON, YAML, TOML, XML, ini or preferences file matches.
 
     A key may contain dots. Values of ini files and attributes are texts, so that 1 is "1" or
-    {number: 1}. A missing value is null, unless the file was reported as cut. True until the file
+    {number: 1}. A missing value is null. If the
+    file was reported as cut and what was left out decides, the step is null. True until the file
     is read with another value, or is gone.
     """
     facts = facts_of(event, args)
-    if facts is None or "value" not in facts:
+    cut = is_cut(event)
+    if facts is None or ("value" not in facts and not (cut and not facts)):
         return
-    found = value_at(facts["value"], args.at)
-    if facts_are(args.value.facts, {"value": found}, is_cut(event)):
-        yield reading(event)
+    found = value_at(facts.get("value"), args.at)
+    yield from tell_verdict(event, facts_are(args.value.facts, {"value": found}, cut))

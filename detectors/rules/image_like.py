@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from detectors.matchers import FactsMatch, ValueMatch
@@ -16,7 +16,7 @@ from detectors.sdk.file_reads import (
     is_cut,
     read_index,
     read_keys,
-    reading,
+    tell_verdict,
 )
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
@@ -52,7 +52,7 @@ class ImageLikeArgs(ReadArgs):
 
 
 @rule(
-    version=2,
+    version=3,
     component="file",
     hears=("file.read",),
     args=ImageLikeArgs,
@@ -70,16 +70,19 @@ def image_like(event: Event, world: World, args: ImageLikeArgs) -> Iterator[Read
     facts = facts_of(event, args)
     if facts is None:
         return
-    if args.facts is not None and not facts_are(args.facts, facts, is_cut(event)):
+    if not _is_like(facts, args):
         return
+    yield from tell_verdict(
+        event, args.facts is None or facts_are(args.facts, facts, is_cut(event))
+    )
+
+
+def _is_like(facts: Mapping[str, object], args: ImageLikeArgs) -> bool:
     if args.phash is not None:
         bits = differing_bits(facts.get("phash"), args.phash)
-        if bits is not None and bits <= args.bits:
-            yield reading(event)
-        return
+        return bits is not None and bits <= args.bits
     found, wanted = grays(facts.get("gray")), grays(args.to)
     if found is None or wanted is None:
-        return
+        return False
     alike = round(ssim(found, mirror_picture(wanted) if args.mirrored else wanted), 6)
-    if args.ssim.matches(alike) if args.ssim is not None else alike >= 0.85:
-        yield reading(event)
+    return args.ssim.matches(alike) if args.ssim is not None else alike >= 0.85

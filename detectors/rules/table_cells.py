@@ -13,13 +13,16 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
 from detectors.sdk.file_reads import (
     ReadArgs,
+    all_are,
+    any_is,
     as_object_list,
     facts_of,
     goes_on,
     is_cut,
+    may_go_on,
     read_index,
     read_keys,
-    reading,
+    tell_verdict,
     text_is,
     value_text,
 )
@@ -75,7 +78,7 @@ def _check_cells(cells: FieldsMatch) -> None:
 
 
 @rule(
-    version=2,
+    version=3,
     component="file",
     hears=("file.read",),
     args=TableCellsArgs,
@@ -87,46 +90,62 @@ def table_cells(event: Event, world: World, args: TableCellsArgs) -> Iterator[Re
     or formulas.
 
     Values of spreadsheets are those that their program stored last. An empty cell is the empty
-    text. If a sheet was not reported whole, `table` and `rows` cannot match. True until the file
-    is read with other content, or is gone.
+    text. Where a sheet was not reported whole and the rest decides, as it does for `table` and
+    `rows`, the step is null. True until the file is read with other content, or is gone.
     """
     facts = facts_of(event, args)
-    sheet = None if facts is None else _sheet(facts, args.sheet)
-    if sheet is None:
+    if facts is None:
         return
-    if _is_as_expected(sheet, args, is_cut(event)):
-        yield reading(event)
+    cut = is_cut(event)
+    sheet = _find_sheet(facts, args.sheet)
+    if sheet is not None:
+        yield from tell_verdict(event, _is_as_expected(sheet, args, cut))
+    elif may_go_on(facts, "sheets", cut):
+        yield from tell_verdict(event, None)
 
 
-def _is_as_expected(sheet: Mapping[str, object], args: TableCellsArgs, cut: bool) -> bool:
-    """Whether the sheet has all that the rule asks for; ``cut``: not all of it was told."""
+def _is_as_expected(sheet: Mapping[str, object], args: TableCellsArgs, cut: bool) -> bool | None:
+    """Whether the sheet has all that the rule asks for; None where that hangs on what was left out;
+    ``cut``: not all of it was told."""
     rows = [as_object_list(row) for row in as_object_list(sheet.get("rows"))]
     size = as_object_list(sheet.get("size"))
-    if not _has_values(sheet, rows, args, cut):
-        return False
-    if args.table is not None:
-        is_whole = not cut and sheet.get("more") is not True and size[:1] == [len(rows)]
-        if not is_whole or not args.table.matches(canonical(rows).decode()):
-            return False
-    return args.rows is None or (not cut and args.rows.matches(size[0] if size else None))
+    is_partial = cut or sheet.get("more") is True
+    values = _has_values(sheet, rows, args, is_partial)
+    return all_are((values, _has_size(rows, size, args, is_partial)))
+
+
+def _has_size(
+    rows: Sequence[Sequence[object]], size: Sequence[object], args: TableCellsArgs, cut: bool
+) -> bool | None:
+    """Whether it is the table, and has the number of rows, that the rule names."""
+    if args.table is None and args.rows is None:
+        return True
+    if cut:
+        return None
+    is_table = args.table is None or (
+        list(size[:1]) == [len(rows)] and args.table.matches(canonical(rows).decode())
+    )
+    return is_table and (args.rows is None or args.rows.matches(size[0] if size else None))
 
 
 def _has_values(
     sheet: Mapping[str, object], rows: Sequence[Sequence[object]], args: TableCellsArgs, cut: bool
-) -> bool:
+) -> bool | None:
     """Whether it has the cells, the row and the formulas that the rule names."""
-    if args.cells is not None and not _has_cells(rows, args.cells, cut):
-        return False
-    if args.row is not None and not _some_row(rows, args.row, cut):
-        return False
-    return args.formulas is None or _formulas(sheet.get("formulas"), args.formulas, cut)
+    return all_are(
+        (
+            args.cells is None or _has_cells(rows, args.cells, cut),
+            args.row is None or _some_row(rows, args.row, cut),
+            args.formulas is None or _formulas(sheet.get("formulas"), args.formulas, cut),
+        )
+    )
 
 
-def _has_cells(rows: Sequence[Sequence[object]], cells: FieldsMatch, cut: bool) -> bool:
-    return all(_is(expected, _cell_at(rows, cell, cut), cut) for cell, expected in cells.fields)
+def _has_cells(rows: Sequence[Sequence[object]], cells: FieldsMatch, cut: bool) -> bool | None:
+    return all_are(_is(expected, _cell_at(rows, cell, cut), cut) for cell, expected in cells.fields)
 
 
-def _sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[str, object] | None:
+def _find_sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[str, object] | None:
     for sheet in as_object_list(facts.get("sheets")):
         if not isinstance(sheet, Mapping):
             continue
@@ -154,7 +173,10 @@ def _cell_text(row: Sequence[object], place: int, cut: bool) -> object:
     return "" if found is None and not cut else found
 
 
-def _is(wanted: TextMatch | bool, value: object, cut: bool) -> bool:
+def _is(wanted: TextMatch | bool, value: object, cut: bool) -> bool | None:
+    """Whether a value is as wanted; None where it, or its end, was left out."""
+    if value is None:
+        return None if cut else False
     if isinstance(wanted, bool):
         return value is wanted
     if isinstance(value, int | float) and wanted.matches_json(value):
@@ -163,24 +185,24 @@ def _is(wanted: TextMatch | bool, value: object, cut: bool) -> bool:
     return text is not None and text_is(wanted, text, goes_on(value, cut))
 
 
-def _some_row(rows: Sequence[Sequence[object]], wanted: FieldsMatch, cut: bool) -> bool:
+def _some_row(rows: Sequence[Sequence[object]], wanted: FieldsMatch, cut: bool) -> bool | None:
     if not rows:
-        return False
+        return None if cut else False
     names = [str(value_text(name)) for name in rows[0]]
     columns: list[tuple[int, TextMatch | bool]] = []
     for name, value in wanted.fields:
         if name not in names:
-            return False
+            return None if cut else False
         columns.append((names.index(name), value))
-    return any(_has_columns(row, columns, cut) for row in rows[1:])
+    return any_is((_has_columns(row, columns, cut) for row in rows[1:]), more=cut)
 
 
 def _has_columns(
     row: Sequence[object], columns: Sequence[tuple[int, TextMatch | bool]], cut: bool
-) -> bool:
-    return all(_is(value, _cell_text(row, place, cut), cut) for place, value in columns)
+) -> bool | None:
+    return all_are(_is(value, _cell_text(row, place, cut), cut) for place, value in columns)
 
 
-def _formulas(found: object, wanted: FieldsMatch, cut: bool) -> bool:
+def _formulas(found: object, wanted: FieldsMatch, cut: bool) -> bool | None:
     known = mapping(found)
-    return all(_is(value, known.get(cell), cut) for cell, value in wanted.fields)
+    return all_are(_is(value, known.get(cell), cut) for cell, value in wanted.fields)

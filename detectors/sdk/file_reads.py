@@ -3,17 +3,18 @@ was."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from detectors.matchers import FactsMatch, TextMatch
-from detectors.matchers.facts import value_at
+from detectors.matchers.facts import Wanted
 from detectors.matchers.plain import glob, text_key
-from detectors.matchers.structures import JsonPath
+from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import READ_ENDS
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.cut_off import CUT_OFF, Beginning, judge_beginning, judge_text
 from detectors.sdk.registry import Keys
 from detectors.sdk.world import reading_key
 
@@ -44,6 +45,8 @@ Format = Literal[
     "media",
 ]
 MAX_CHARACTERS = 1_000
+PartT = TypeVar("PartT")
+_WHOLE_FILE = Beginning((), deep=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,26 +129,56 @@ def goes_on(text: object, cut: bool) -> bool:
     return cut and isinstance(text, str) and len(text) in READ_ENDS
 
 
-def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool:
-    """Whether a text is as wanted, whatever may come after it."""
-    return (not going_on or wanted.by_beginning) and wanted.matches(text)
+def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool | None:
+    """Whether a text is as wanted; None where that hangs on what may come after it."""
+    return judge_text(wanted, text, is_cut=going_on)
 
 
-def facts_are(wanted: FactsMatch, facts: object, cut: bool) -> bool:
-    """Whether the facts are as wanted, whatever was left out: then null is nothing, and no list or
-    text is whole."""
-    if not wanted.matches(facts):
+def facts_are(wanted: FactsMatch, facts: object, cut: bool) -> bool | None:
+    """Whether the facts are as wanted; None where that hangs on what was left out: a value that is
+    not there may be there, and no list or text of such a length is whole."""
+    return wanted.judged(facts, _judge_cut) if cut else wanted.matches(facts)
+
+
+def _judge_cut(steps: tuple[str, ...], wanted: Wanted, value: object) -> bool | None:
+    return judge_beginning(steps, wanted, value, _WHOLE_FILE)
+
+
+def all_are(verdicts: Iterable[bool | None]) -> bool | None:
+    """Whether all are so; None where nobody knows."""
+    found = set(verdicts)
+    if False in found:
         return False
-    return not cut or all(_is_known(fact, value_at(facts, steps)) for steps, fact in wanted.facts)
+    return None if None in found else True
 
 
-def _is_known(wanted: object, found: object) -> bool:
-    if isinstance(found, list | dict):
-        # A value at a path in it is there; that every one is so can't be said.
-        form = wanted.typed if isinstance(wanted, TextMatch) else None
-        return isinstance(form, JsonPath) and not form.every
-    partly = isinstance(wanted, TextMatch) and wanted.by_beginning
-    return found is not None and (partly or not goes_on(found, True))
+def any_is(verdicts: Iterable[bool | None], *, more: bool) -> bool | None:
+    """Whether any is so; None where nobody knows. ``more``: there may be others."""
+    found = set(verdicts)
+    if True in found:
+        return True
+    return None if more or None in found else False
+
+
+def may_go_on(facts: Mapping[str, object], name: str, cut: bool) -> bool:
+    """Whether the list ``name`` in what a file told may have more than is there."""
+    return cut and (not facts or name in facts)
+
+
+def pick_part(parts: list[PartT], number: int, *, more: bool) -> tuple[list[PartT], bool]:
+    """Return the part of that number, from 1, and whether it may be one of those that were left
+    out."""
+    if number < 1:
+        return [], False
+    return parts[number - 1 : number], more and number > len(parts)
+
+
+def tell_verdict(event: Event, verdict: bool | None) -> Iterator[Reading]:
+    """Yield the reading of a fact that is so. Raises `UnseenError` where nobody knows."""
+    if verdict is None:
+        raise UnseenError(CUT_OFF, reading(event))
+    if verdict:
+        yield reading(event)
 
 
 def as_object_list(value: object) -> list[object]:

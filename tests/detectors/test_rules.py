@@ -659,6 +659,22 @@ def test_no(name: str, args: Any, said: list[Said]) -> None:
     assert paid(name, args, said) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "said"),
+    [
+        pytest.param(name, *case, id=f"{name}-{n}")
+        for name, cases in tables_reads.UNKNOWN.items()
+        for n, case in enumerate(cases)
+    ],
+)
+def test_what_was_left_out_decides(name: str, args: Any, said: list[Said]) -> None:
+    """Null, and not 0.0: neither a reward nor a penalty is missed behind it."""
+    assert paid(name, args, said) is None
+    milestone = {"id": "m", "component": "file", "when": {name: args}, "penalty": 0.5}
+    rewards = run(ruleset(milestone, weights={"file": 1}), *episode(said))
+    assert [reward.reward for reward in rewards] == [None]
+
+
 def test_no_rule_without_its_tables() -> None:
     """Every rule has a yes and a no, and a sentence for its page of docs."""
     for table, cases in (("YES", YES), ("NO", NO)):
