@@ -259,9 +259,11 @@ class _Lines(asyncio.Protocol):
         return self._transport is None or self._transport.get_write_buffer_size() > 0
 
     def close(self) -> None:
+        """Close at once. Whatever the daemon has no room for is not waited for: while it stands
+        still, it may never be sent."""
         self._stop_ringing()
         if self._transport is not None:
-            self._transport.close()
+            self._transport.abort()
         if self._bell is not None:
             self._bell.close()
 

@@ -440,13 +440,32 @@ async def do(
     write, and with one by which nothing may be written for a milestone to count. ``writes``: the
     server takes one; else the page is left in the end.
 
-    A browser that is busy may drop what a document sends as it is left: then it is done anew.
+    A browser that is busy may drop what a document sends as it is left: then it is done anew, from
+    where the first try began.
     """
-    for _ in range(TRIES):
+    for number in range(TRIES):
+        if number:
+            await _begin_anew(page, books)
         worth = await _do_once(browser, page, books, how, writes=writes)
         if books.taken or not writes:
             return worth
     raise AssertionError(f"the browser sent nothing in {TRIES} tries")
+
+
+async def _begin_anew(page: Page, books: Books) -> None:
+    """Leave nothing of a try: no page, worker, cookie or store, and no answer that waits."""
+    books.go.set()
+    books.go = threading.Event()
+    await page.goto("about:blank")
+    for other in page.context.pages:
+        if other is not page:
+            await other.close()
+    session = await page.context.new_cdp_session(page)
+    for origin in (books.site.url, books.site.other):
+        asked = {"origin": origin, "storageTypes": "all"}
+        await session.send("Storage.clearDataForOrigin", asked)
+    await session.detach()
+    books.taken.clear()  # what an earlier try sent late is not of the next
 
 
 async def _do_once(

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from agentd.mcp.brackets import BEGIN_WAIT_S
+from agentd.masking.masker import Masker
+from agentd.mcp import control
+from agentd.mcp.brackets import BEGIN_WAIT_S, RETURNED, CallBrackets
+from agentd.mcp.messages import ToolRequest, ToolReturn
 from detectors.engine.engine import Engine
 from detectors.model.types import Event
 from tests.agentd.mcp.test_stdio import SERVER, before, request, start
@@ -160,6 +163,39 @@ async def test_a_file_is_of_the_step_whose_call_made_it(tmp_path: Path, seed: in
         events = await beside.closed()
     names = [f"{number}.txt" for number in range(1, 16)]
     assert written(events) == dict(zip(names, names, strict=True))
+
+
+async def test_reports_end_though_a_full_connection_is_read_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a daemon that stands still has no room for is never sent: it is known to be lost within
+    the bound, and the next call does not wait for it."""
+    monkeypatch.setattr(control, "REQUEST_S", 0.5)
+    async with Peer() as peer, DaemonProcess(peer.url, tmp_path) as daemon:
+        await daemon.all_ready()
+        port = control.DaemonPort(daemon.state)
+        brackets = CallBrackets(port, Masker(), begin_wait_s=0.1)
+        await brackets.begin("s", [ToolRequest("0", "write", {})])
+        brackets.finish("s", ToolReturn("0", "ok", None))
+        await brackets.settle()
+        await peer.until(lambda: "step.sealed" in peer.kinds)
+        assert daemon.process is not None
+        daemon.process.send_signal(signal.SIGSTOP)
+        try:
+            padded = {str(number): "x" * 60_000 for number in range(4)}
+            await brackets.begin("s", [ToolRequest("1", "write", {})])
+            brackets.finish("s", ToolReturn("1", padded, None))
+            async with asyncio.timeout(10):
+                await brackets.settle()
+        finally:
+            daemon.process.send_signal(signal.SIGCONT)
+        await brackets.begin("s", [ToolRequest("2", "write", {})])
+        brackets.finish("s", ToolReturn("2", "ok", None))
+        await brackets.drain()
+        await port.close()
+        await daemon.post("/v1/close", {"reason": "done"})
+        await peer.until(lambda: "episode.closed" in peer.kinds)
+        assert RETURNED in [gap.get("part") for gap in peer.data("gap.began")]
 
 
 @pytest.mark.parametrize("has_sources", [True, False])
