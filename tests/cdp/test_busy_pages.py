@@ -4,6 +4,9 @@ long is a gap."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page
 
+from agentd.core.source import FenceLateError
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -26,7 +30,8 @@ BLOCK = """(ms) => { setTimeout(() => {
 
 async def seal(watch: Watch) -> None:
     """What the daemon does between a step's end and its seal."""
-    await watch.source.fence(FENCE_S)
+    with contextlib.suppress(FenceLateError):  # it is fenced again: agentd/session/supervisor.py
+        await watch.source.fence(FENCE_S)
     await watch.source.before_seal(0, closing=False)
 
 
@@ -115,3 +120,19 @@ async def test_a_long_page_is_told_to_its_end(browser: Chromium, page: Page, sit
         assert {*(f"Edit {n}" for n in range(3000)), "Last"} <= told
         assert any("4711" in data["text"] for data in watch.all("text.appeared"))
         assert not [data for data in watch.all("gap.began") if "went unseen" in data["reason"]]
+
+
+async def test_a_browser_that_stands_still_is_late_and_no_page_is_blamed(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    """What it has to tell is not known, whatever it is about; once it goes on, it is told."""
+    async with watching(browser) as watch:
+        await page.goto(site.url)
+        os.kill(browser.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(FenceLateError):
+                await watch.source.fence(FENCE_S)
+        finally:
+            os.kill(browser.pid, signal.SIGCONT)
+        await watch.source.fence(20)
+        assert gaps(watch) == []

@@ -285,6 +285,14 @@ WRITES: dict[str, str] = {
         "new Worker(blob(\"fetch('SITE/write', {method: 'POST', keepalive: true}); close()\","
         " 'text/javascript'))"
     ),
+    "worker that answers nobody from then on": (
+        "new Worker(blob(\"fetch('SITE/write', {method: 'POST', body: 'a'}); for (;;);\","
+        " 'text/javascript'))"
+    ),
+    "worker that answered nobody before": (
+        "new Worker(blob(\"const end = Date.now() + 3000; while (Date.now() < end);"
+        " fetch('SITE/write', {method: 'POST', body: 'a'}); for (;;);\", 'text/javascript'))"
+    ),
     "shared worker": "new SharedWorker('/shared.js')",
     "service worker": (
         "navigator.serviceWorker.register('/service.js').then(() => navigator.serviceWorker.ready)"

@@ -12,7 +12,7 @@ from typing import Any, cast
 import structlog
 
 from agentd.core.plan import EpisodePlan
-from agentd.core.source import Sink, SourceLostError
+from agentd.core.source import FenceLateError, Sink, SourceLostError
 from agentd.sources.cdp.attach.attach import SessionSetup
 from agentd.sources.cdp.attach.script import PageScript, bundle
 from agentd.sources.cdp.folds.normaliser import Normaliser
@@ -132,9 +132,10 @@ class CdpSource:
 
     async def fence(self, timeout_s: float) -> None:
         """Return once everything that happened before the call has reached the sink, or after the
-        timeout."""
-        if self._live is not None:
-            await self._live.fence(timeout_s)
+        timeout. Raises `FenceLateError` where the browser itself has not answered by then: nobody
+        knows what else it has to tell."""
+        if self._live is not None and not await self._live.fence(timeout_s):
+            raise FenceLateError
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
         """Wait for pages that are busy, for what they would tell of the step; what takes too long
@@ -240,10 +241,17 @@ class _AttachmentRun:
         for seen in self.normaliser.settle():
             self._tell(seen)
 
-    async def fence(self, timeout_s: float) -> None:
-        """Return once all that happened before has reached the sink, or after the timeout."""
+    async def fence(self, timeout_s: float) -> bool:
+        """Return once all that happened before has reached the sink, or after the timeout; whether
+        the browser answered.
+
+        What a page is late with is a gap of the page's parts (`catch_up`). A worker's late answer
+        hides nothing: what it asked the network for goes by the browser's process and is reported,
+        and counted there, however busy the worker is (tests/cdp/test_writes.py).
+        """
+        browser = self._connection.send("Browser.getVersion")
         waiting = [
-            self._connection.send("Browser.getVersion"),
+            browser,
             *self.count_requests(),
             *self.count_calls(fenced=True),
         ]
@@ -272,6 +280,7 @@ class _AttachmentRun:
             self._tell(seen)
         for seen in self.normaliser.fenced(patient=timeout_s >= PATIENT_S):
             self._tell(seen)
+        return browser not in late
 
     def ask_profile(self) -> None:
         """Learn which browser context is the browser's own."""
