@@ -4,9 +4,12 @@ observed as before."""
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from playwright.async_api import Page
 
+from agentd.core.source import FenceLateError
 from agentd.sources.cdp.folds.page_events import HIDDEN
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
@@ -31,7 +34,8 @@ def reopening(*types: str) -> str:
 
 async def fenced(watch: Watch) -> None:
     """What the daemon does between a step's end and its seal."""
-    await watch.source.fence(1.0)
+    with contextlib.suppress(FenceLateError):
+        await watch.source.fence(1.0)
     await watch.source.before_seal(0, closing=False)
 
 
