@@ -1,19 +1,26 @@
 """The same job as three tasks: paid for the goal alone, for milestones, and for the goal with a
-potential over them."""
+potential over them; and for milestones that were found in recordings."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 PLACES = ("shop", "lamps", "desk-lamp", "cart", "checkout", "paid")
 """Where the page can be, the first one at the start and the last one at the goal."""
 GAMMA = 0.9
 """The agent's discount, which a potential must share for the best policy to stay the best."""
-KINDS = ("sparse", "milestones", "potential")
+KINDS = ("sparse", "milestones", "mined", "potential")
+INSTRUCTION = "Buy the desk lamp."
+MINED = Path(__file__).parent / "mined.yaml"
+"""What `examples.learning.mine` writes."""
+SETTINGS = {"quiet_ms": 0, "settle_ms": 500}
 
 
 def task(kind: str, origin: str) -> dict[str, Any]:
     """The task of one of `KINDS` on a page that is served at ``origin``."""
+    if kind == "mined":
+        return {**_read_mined(), "id": f"learning/{kind}", "origin": origin, "settings": SETTINGS}
     reached = [
         {"id": place, "component": "nav", "when": {"url_reached": _make_address(place)}}
         for place in PLACES[1:]
@@ -32,9 +39,9 @@ def task(kind: str, origin: str) -> dict[str, Any]:
     return {
         "id": f"learning/{kind}",
         "version": "1",
-        "instruction": "Buy the desk lamp.",
+        "instruction": INSTRUCTION,
         "origin": origin,
-        "settings": {"quiet_ms": 0, "settle_ms": 500},
+        "settings": SETTINGS,
         **rules[kind],
     }
 
@@ -42,3 +49,12 @@ def task(kind: str, origin: str) -> dict[str, Any]:
 def _make_address(place: str) -> dict[str, Any]:
     """Return the address of a place: the shop is one document, whose script puts it there."""
     return {"url": f"/{place}", "loaded": False}
+
+
+def _read_mined() -> dict[str, Any]:
+    """Return the proposal without its tests, which are of the recordings beside it."""
+    import yaml  # the learner's environment, which plays and does not propose, has none
+
+    proposal: dict[str, Any] = yaml.safe_load(MINED.read_text())
+    del proposal["tests"]
+    return proposal

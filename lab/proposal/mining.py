@@ -42,13 +42,19 @@ class RecordedRun:
 @dataclass(frozen=True, slots=True)
 class ConditionSupport:
     """In how many successes and failures a condition was met. ``places``: where it stood in each of
-    the successes, 0 is the first event, 1 the last; ``log`` has the event it was made of."""
+    the successes, 0 is the first event, 1 the last; ``in_failures``: the same of each failure, None
+    where it was not met; ``log`` has the event it was made of."""
 
     candidate: TaskCandidate
     log: str
     in_good: int
-    in_bad: int
     places: tuple[float, ...]
+    in_failures: tuple[float | None, ...]
+
+    @property
+    def in_bad(self) -> int:
+        """In how many failures it was met."""
+        return sum(place is not None for place in self.in_failures)
 
     @property
     def rule(self) -> str:
@@ -104,25 +110,40 @@ def find_anchor(
 
     Before a file, which may have come from anywhere: what the task's site alone can meet, a request
     that it accepted, else a page. Before an address that any script of the page may put there: such
-    a request, else what a hand did.
+    a request, else what a hand did. Before anything else but a field, which may be filled in at any
+    time: the last of what was so in every success, and in a failure was not yet.
     """
-    if support.rule == "file_matches":
-        rules: tuple[str, ...] = ("request_accepted", "url_reached")
-    elif support.is_by_script:
-        rules = ("request_accepted", "element_clicked", "field_filled")
-    else:
-        return None
     earlier = [
         one
         for one in milestones
         if one is not support
         and all(mine <= theirs for mine, theirs in zip(one.places, support.places, strict=True))
     ]
+    if support.rule == "file_matches":
+        rules: tuple[str, ...] = ("request_accepted", "url_reached")
+    elif support.is_by_script:
+        rules = ("request_accepted", "element_clicked", "field_filled")
+    elif support.rule == "field_filled":
+        return None
+    else:
+        skipped = [one for one in earlier if _is_skipped(one, support)]
+        return max(skipped, key=lambda one: fmean(one.places), default=None)
     for rule in rules:
         of_rule = [one for one in earlier if one.rule == rule]
         if of_rule:
             return max(of_rule, key=lambda one: fmean(one.places))
     return None
+
+
+def _is_skipped(earlier: ConditionSupport, support: ConditionSupport) -> bool:
+    """Return whether a failure met a condition before, or without, one that all successes met
+    first."""
+    if any(mine == theirs for mine, theirs in zip(earlier.places, support.places, strict=True)):
+        return False
+    return any(
+        later is not None and (first is None or later < first)
+        for first, later in zip(earlier.in_failures, support.in_failures, strict=True)
+    )
 
 
 def _note_unknown_steps(
@@ -281,8 +302,10 @@ def _measure(
     for number, (candidate, name) in enumerate(candidates):
         places = [of[number] for of in met]
         in_good = [place for place in places[: len(good)] if place is not None]
-        in_bad = sum(place is not None for place in places[len(good) :])
-        supports.append(ConditionSupport(candidate, name, len(in_good), in_bad, tuple(in_good)))
+        in_failures = tuple(places[len(good) :])
+        supports.append(
+            ConditionSupport(candidate, name, len(in_good), tuple(in_good), in_failures)
+        )
     return supports
 
 

@@ -15,12 +15,14 @@ from api.tasks.task_files import check_task, read_task_file
 from detectors.model.types import Event
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
+from examples.learning.mine import PATH
 from examples.learning.tasks import KINDS, PLACES
 from examples.learning.tasks import task as learning_task
-from lab.benchmarks import infinity, webcanvas
+from lab.benchmarks import infinity, opencomputer, webcanvas
 from lab.benchmarks.json_patch import apply_patch
 from lab.benchmarks.miniwob import task_of
 from tests.importing.heard import Browser
+from tests.importing.opencomputer_ways import right_way as solved_states
 from tests.importing.osworld_tasks import RIGHT_AND_WRONG, imported
 from tests.importing.test_miniwob import RIGHT
 from tests.importing.webarena import scoring
@@ -32,6 +34,7 @@ from tests.support.logs import ORIGIN, clicked, episode, log, went
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SHOP = EXAMPLES / "desktop" / "recordings" / "shop.jsonl"
 INFINITY = CASES / "webarena-infinity"
+OPENCOMPUTER = CASES / "opencomputer"
 WEBARENA = scoring.HOME
 WEBCANVAS = CASES / "webcanvas"
 
@@ -63,7 +66,8 @@ def examples() -> Iterator[Solved]:
         for oracle in oracles:
             yield Solved(name, compile_task(check_task(spec, lines)), read_events(oracle))
     for kind in KINDS:
-        steps = [[went(f"/{place}")] for place in PLACES[1:]]
+        pressed = zip(PATH, PLACES[1:], strict=True)
+        steps = [[clicked(button), went(f"/{place}")] for button, place in pressed]
         events = log(*episode(*steps, before=[went(f"/{PLACES[0]}")]))
         yield Solved(
             f"learning/{kind}", compile_task(check_task(learning_task(kind, ORIGIN))), events
@@ -131,6 +135,16 @@ def webcanvas_tasks() -> Iterator[Solved]:
         yield Solved(one.name, rules, events, why_not="refused by its importer")
 
 
+def opencomputer_tasks() -> Iterator[Solved]:
+    """Every task, whole, by what readers tell of end states that meet each of its checks."""
+    for one in opencomputer.tasks(OPENCOMPUTER, {}):
+        if one.spec is None:
+            yield Solved(one.name, why_not="refused by its importer")
+            continue
+        rules = compile_task(check_task(one.spec))
+        yield Solved(one.name, rules, solved_states(rules, one.spec))
+
+
 GROUPS: dict[str, tuple[Callable[[], Iterator[Solved]], Path]] = {
     "examples": (examples, EXAMPLES),
     "MiniWoB++": (miniwob, EXAMPLES),
@@ -138,5 +152,6 @@ GROUPS: dict[str, tuple[Callable[[], Iterator[Solved]], Path]] = {
     "WebArena-Infinity": (webarena_infinity, INFINITY),
     "WebArena-Verified": (webarena_verified, WEBARENA),
     "WebCanvas": (webcanvas_tasks, WEBCANVAS),
+    "OpenComputer": (opencomputer_tasks, OPENCOMPUTER),
 }
 """Group → what gives its tasks, and the folder that must be there for it."""

@@ -306,6 +306,27 @@ def test_what_is_no_list_of_its_tasks_is_named(
     assert says in capsys.readouterr().err
 
 
+LASTING: list[tuple[str, dict[str, Any], str]] = [
+    ("gimp", check(f"check-file-exists {D}a.png"), "Of 1 checks that a file or a profile decides, 1 are told (100.0%); 0"),
+    ("gimp", UNKNOWN["gimp"], "Of 1 checks that a file or a profile decides, 0 are told (0.0%); 0"),
+    ("gimp", check(f"check-file-exists {D}in.png"), "Of 0 checks that a file or a profile decides, 0 are told; 1"),
+    ("vlc", UNKNOWN["vlc"], "Of 0 checks that a file or a profile decides, 0 are told; 0"),
+    ("galculator", check("check-display-value 59"), "Of 0 checks that a file or a profile decides, 0 are told; 0"),
+    ("drawio", UNKNOWN["drawio"], "Of 0 checks that a file or a profile decides, 0 are told; 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("app", "one", "says"), LASTING)
+def test_what_a_file_decides_is_counted_alone(
+    app: str, one: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    """Neither what a program shows now nor what a model makes of it is among these."""
+    line = json.dumps(task(app, one, document="a.xlsx", given="in.png"))
+    (tmp_path / "tasks.jsonl").write_text(line)
+    note = f"{says} more are true at the start."
+    assert note in opencomputer.coverage(tmp_path).markdown()
+
+
 @needs_cases
 def test_the_published_table_is_what_the_command_prints() -> None:
     assert published("opencomputer") == opencomputer.coverage(OPENCOMPUTER).markdown()

@@ -55,6 +55,25 @@ APPS: Mapping[str, Readers] = {
     "gimp": files.GIMP,
 }
 """Program → its commands, and what reads each."""
+LIVE: Mapping[str, frozenset[str]] = {
+    "chrome": frozenset(("check-page-contains", "check-tab-open", "eval", "input")),
+    "firefox": frozenset(("check-page-contains", "check-tab-open", "eval", "input", "tabs")),
+    "galculator": frozenset(("check-display-value", "check-running")),
+    "vlc": frozenset(
+        (
+            "check-fullscreen",
+            "check-loop",
+            "check-media-loaded",
+            "check-playing",
+            "check-position",
+            "check-repeat",
+            "check-state",
+            "check-volume",
+        )
+    ),
+}
+"""Program → commands about what it shows or plays now; what all others ask stands in a file or a
+profile, once it is saved."""
 _HALF = 0.5
 MAX_PROBES = 32
 WHOLE, PART, REFUSED = "whole", "part", "refused"
@@ -81,12 +100,15 @@ def coverage(source: Path) -> CoverageTable:
     counted: dict[str, Counter[str]] = {}
     missing: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
+    lasting: Counter[str] = Counter()
     for task, made in zip(_dataset(source), tasks(source, {}), strict=True):
         kinds[made.kind] += 1
         counts = counted.setdefault(str(task["app"]), Counter())
         counts["tasks"] += 1
-        for _, told, why in read_checks(task):
-            counts["unobservable" if told is None else told.way] += 1
+        for check, told, why in read_checks(task):
+            way = "unobservable" if told is None else told.way
+            counts[way] += 1
+            lasting[way] += _is_lasting(check, str(task["app"]))
             if told is None:
                 missing[why.partition(":")[0]] += 1
     every = sum(counted.values(), Counter[str]())
@@ -96,8 +118,29 @@ def coverage(source: Path) -> CoverageTable:
     ]
     said = ", ".join(f"{kinds[kind]} {kind}" for kind in (WHOLE, PART, REFUSED))
     reasons = "\n".join(f"- {many}: {why}" for why, many in missing.most_common())
-    notes = [f"{sum(kinds.values())} tasks: {said}.", f"Unobservable, by reason:\n\n{reasons}"]
+    notes = [
+        f"{sum(kinds.values())} tasks: {said}.",
+        _of_lasting(lasting),
+        f"Unobservable, by reason:\n\n{reasons}",
+    ]
     return CoverageTable("OpenComputer", ("program", "tasks", "checks", *WAYS), rows, notes)
+
+
+def _is_lasting(check: JsonObject, app: str) -> bool:
+    """Return whether a file or a profile decides a check: no program has to be asked, and no
+    model."""
+    command = require_text(check["command"], "command").partition(" ")[0]
+    return "judge" not in check and command not in LIVE.get(app, frozenset())
+
+
+def _of_lasting(counts: Counter[str]) -> str:
+    told = counts["told"] + counts["as meant"]
+    asked = told + counts["unobservable"]
+    share = f" ({told / asked:.1%})" if asked else ""
+    return (
+        f"Of {asked} checks that a file or a profile decides, {told} are told{share};"
+        f" {counts['true at the start']} more are true at the start."
+    )
 
 
 def read_checks(task: JsonObject) -> list[tuple[JsonObject, Told | None, str]]:
@@ -207,12 +250,13 @@ def _imported(name: str, task: JsonObject) -> Imported:
 
 
 def _goal(told: list[tuple[int, Told]]) -> JsonObject:
-    """All of them reached, and so at the end still."""
-    conditions: list[JsonValue] = [_condition_of(number, one) for number, one in told]
-    goal: JsonObject = {
-        "requires": [f"check-{number}" for number, _ in told],
-        "when": {"all_of": {"holding": True, "of": conditions}},
-    }
+    """All of them reached, and so at the end still, but for what was asked of the past."""
+    conditions: list[JsonValue] = [
+        _condition_of(number, one) for number, one in told if not one.is_past
+    ]
+    goal: JsonObject = {"requires": [f"check-{number}" for number, _ in told]}
+    if conditions:
+        goal = {**goal, "when": {"all_of": {"holding": True, "of": conditions}}}
     return {"id": "goal", "when": {"goal": goal}, "must_hold_at_end": True}
 
 

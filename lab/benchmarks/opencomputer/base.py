@@ -53,11 +53,13 @@ class UpstreamCheck:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A check as a condition. ``probe``: the command that it asks, where it needs one."""
+    """A check as a condition. ``argv``: the command that it asks, where it needs one; ``is_past``:
+    what it asks is that it was so once, such as a visit."""
 
     when: JsonObject | None
     way: Way = "told"
     argv: tuple[str, ...] = ()
+    is_past: bool = False
 
 
 Reader = Callable[[UpstreamCheck, TaskOf], Told]

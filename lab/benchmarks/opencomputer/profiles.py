@@ -4,6 +4,7 @@ galculator."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from detectors.model.json_value import JsonObject, JsonValue
 from lab.benchmarks.opencomputer.base import (
@@ -25,6 +26,9 @@ from lab.benchmarks.opencomputer.base import (
 
 THUNDERBIRD = ".thunderbird/*/"
 FIREFOX = ".mozilla/firefox/*/"
+_HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?P<end>[a-z0-9-]+)(?=/|$)", re.IGNORECASE)
+_FILE_ENDS = frozenset(("html", "htm", "pdf", "txt", "png"))
+"""What looks like the end of a host's name, and is one of a file's."""
 _CARDS = f"{THUNDERBIRD}abook.sqlite"
 _CALENDAR = f"{THUNDERBIRD}calendar-data/local.sqlite"
 _SEARCHED = ("DisplayName", "FirstName", "LastName", "PrimaryEmail", "SecondEmail")
@@ -280,11 +284,22 @@ def inside_firefox(check: UpstreamCheck, task: TaskOf) -> Told:
 
 
 def address(check: UpstreamCheck, task: TaskOf) -> Told:
-    """A tab came to an address with this in it; theirs looks at titles too."""
+    """A tab stands at an address with this in it; theirs looks at titles too. A host is one, loaded
+    from there: theirs takes it wherever it stands, in the query of another site's page too."""
     require_true(check)
-    return Told(
-        {"address_says": {"text": contains(check.word(1)), "anywhere": True, "loaded": False}}
-    )
+    word = check.word(1)
+    host = _HOST.match(word)
+    if host is None or host["end"] in _FILE_ENDS:
+        text: JsonObject = contains(word)
+        return Told({"address_says": {"text": text, "anywhere": True, "loaded": False}})
+    rest = ".*" if host.end() < len(word) else "(?:[:/?#].*)?"
+    pattern = rf"(?i)https?://(?:[^/?#@]*\.)?{re.escape(word)}{rest}"
+    return Told({"address_says": {"text": {"regex": pattern}, "anywhere": True}})
+
+
+def visited(check: UpstreamCheck, task: TaskOf) -> Told:
+    """A tab came to such an address, and may have left it: theirs looks into the history."""
+    return replace(address(check, task), is_past=True)
 
 
 def page_says(check: UpstreamCheck, task: TaskOf) -> Told:
@@ -369,7 +384,7 @@ CHROME: Readers = {
     "check-page-contains": page_says,
     "check-tab-open": address,
     "eval": page_script,
-    "check-url-visited": address,
+    "check-url-visited": visited,
     "check-bookmark": chrome_bookmark,
     "input": chrome_field,
     "check-download": chrome_download,
