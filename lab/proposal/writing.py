@@ -105,6 +105,8 @@ def _write_entry(
                 "  # loaded: false, as page script put the address there (history.pushState) and no"
                 " document was loaded: any script of the site can"
             )
+        if "after" in entry and not support.is_by_script and support.rule != "file_matches":
+            yield "  # after what every success had done before it, and a failure had not"
         if words := ", ".join(_words_of(support.candidate.when, instruction)):
             yield f"  # in the instruction: {words}"
     first = True
@@ -130,7 +132,7 @@ def _describe(
     names: Sequence[tuple[str, ConditionSupport]],
     proposal: Proposal,
 ) -> dict[str, JsonValue]:
-    anchor = find_anchor(support, proposal.milestones)
+    anchor = find_anchor(support, proposal)
     after = [other for other, one in names if one is anchor]
     return {"id": name, **({"after": after} if after else {}), "when": support.candidate.when}
 

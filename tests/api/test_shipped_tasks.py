@@ -34,6 +34,8 @@ MEANT = {
         " weights"
     ),
     "examples/learning: sparse": _ADDRESS,
+    "examples/learning: mined": _ADDRESS,
+    "examples/learning/mined.yaml": _ADDRESS,
     "examples/learning: potential": _ADDRESS,
 }
 """Tasks that warn, and why they stay as they are."""

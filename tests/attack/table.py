@@ -20,6 +20,13 @@ REASONS = {
     " nothing else",
     ("WebCanvas", "pushed"): "one node asks for any page of the site, and one was loaded, whatever"
     " its script wrote into the address bar: that node alone is paid",
+    ("OpenComputer", "injected"): "its own verifier looks for a text on any page, whoever wrote it",
+    ("OpenComputer", "elsewhere"): "its own verifier asks for a text or for a file's name, of no"
+    " site",
+    **dict.fromkeys(
+        [("OpenComputer", kind) for kind in ("local-visits", "local-copy", "pushed")],
+        "its pages are files of the machine: any page of that name is one",
+    ),
     ("WebArena-Verified", "claim"): "its own evaluator asks for the answer alone: who knows it need"
     " not look; `after` or `requires` of a page would refuse what it pays",
     ("WebArena-Verified", "elsewhere"): "its own pattern, `.*/route/v1/…`, is of any host: the"

@@ -49,6 +49,16 @@ def test_webcanvas() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.shared_cases("opencomputer")
+def test_opencomputer() -> None:
+    """Whole tasks: what solves each meets all of its checks at once."""
+    group = attack_group("OpenComputer")
+    assert group.attacked == group.tasks - group.left_out["refused by its importer"]
+    assert is_explained(group), group.falls
+    assert tables([group]).splitlines()[4] in PAGE
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not WEBARENA.exists(), reason="make .venv-webarena/ready")
 def test_webarena_verified() -> None:
     group = attack_group("WebArena-Verified")

@@ -235,7 +235,7 @@ def _written(pattern: str) -> str:
         return "word " * (int(repeated[1]) + 1)
     if pattern == ".+" or r"\S" in pattern:
         return "x"
-    text = re.sub(r"^\(\?\w+\)", "", pattern)
+    text = re.sub(r"^\(\?\w+\)", "", pattern).replace("https?:", "https:")
     text = _ANY.sub("", _GROUP.sub(r"\1", _OPTIONAL.sub("", text)))
     text = re.sub(r"\\(.)", r"\1", text)
     assert re.fullmatch(pattern, text), (pattern, text)

@@ -21,7 +21,7 @@ from tests.importing import opencomputer_files as make
 from tests.importing.opencomputer_machine import paid, told
 from tests.importing.test_coverage_page import published
 from tests.support.cases import CASES
-from tests.support.logs import Said
+from tests.support.logs import Said, went
 
 OPENCOMPUTER = CASES / "opencomputer"
 needs_cases = pytest.mark.shared_cases("opencomputer")
@@ -269,6 +269,30 @@ def test_what_stands_at_the_start_is_no_check(tmp_path: Path) -> None:
     [made] = imported(tmp_path, one)
     assert made.kind == opencomputer.WHOLE
     assert [step["id"] for step in made.spec["milestones"]] == ["check-2", "goal"]
+
+
+VISITS: list[tuple[str, str, list[str], bool]] = [
+    ("check-url-visited", "site.test/a", ["https://site.test/a"], True),
+    ("check-url-visited", "site.test/a", ["https://site.test/a", "https://other.test/"], True),
+    ("check-tab-open", "site.test/a", ["https://www.site.test/a?b"], True),
+    ("check-tab-open", "site.test/a", ["https://site.test/a", "https://other.test/"], False),
+    ("check-tab-open", "site.test/a", ["https://other.test/?site.test/a"], False),
+    ("check-tab-open", "site.test/a", ["https://nosite.test/a"], False),
+    ("check-tab-open", "site.test", ["https://site.test:8080/"], True),
+    ("check-tab-open", "site.test", ["https://site.test.evil/"], False),
+    ("check-tab-open", "form.html", ["file:///home/user/form.html"], True),
+    ("check-tab-open", "wiki/Rust", ["https://site.test/wiki/Rust"], True),
+]
+
+
+@pytest.mark.parametrize(("command", "word", "pages", "solved"), VISITS)
+def test_a_visit_may_be_over_and_an_open_tab_may_not(
+    command: str, word: str, pages: list[str], solved: bool, tmp_path: Path
+) -> None:
+    """A host is one: not a word of another site's address."""
+    [made] = imported(tmp_path, task("chrome", check(f"{command} {word}")))
+    home = state(tmp_path / "home", "x")
+    assert paid(rules_of(made), home, home, *map(went, pages))[1] is solved
 
 
 UNKNOWN = {

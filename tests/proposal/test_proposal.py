@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,12 +102,10 @@ def test_a_file_counts_after_what_only_the_site_can_give() -> None:
     run = [*order(1), [created("invoice.csv")], [finished("POST", "/late", 204)]]
     found = proposed([run, run])
     (invoice,) = [one for one in found.milestones if one.rule == "file_matches"]
-    anchor = find_anchor(invoice, found.milestones)
+    anchor = find_anchor(invoice, found)
     assert anchor is not None
     assert anchor.candidate.family == "request POST /orders/*"
-    assert all(
-        find_anchor(one, found.milestones) is None for one in found.milestones if one is not invoice
-    )
+    assert all(find_anchor(one, found) is None for one in found.milestones if one is not invoice)
 
 
 def routed(*, loads: bool = False) -> list[list[Said]]:
@@ -124,7 +123,7 @@ def test_an_address_of_script_is_written_as_one_and_rests_on_what_a_hand_did() -
         found = proposed(runs)
         (shown,) = [one for one in found.milestones if one.is_by_script]
         assert shown.candidate.when == {"url_reached": {"url": "/orders/7", "loaded": False}}
-        anchor = find_anchor(shown, found.milestones)
+        anchor = find_anchor(shown, found)
         assert anchor is not None
         assert anchor.candidate.when == click
         head = TaskHead("t", "Open the order.", ORIGIN)
@@ -133,6 +132,41 @@ def test_an_address_of_script_is_written_as_one_and_rests_on_what_a_hand_did() -
         assert compile_task(task_from_json(yaml.safe_load(text))).task.milestones[-2].after
     asked = {"url_reached": {"url": "/orders/7"}}
     assert asked in conditions(proposed([routed(loads=True), routed(loads=True)]))
+
+
+ORDERS: list[tuple[list[str], dict[str, str]]] = [
+    (["Lamp"], {}),
+    (["Lamp", "Pay"], {"Pay": "Cart"}),
+    (["Cart"], {"Cart": "Lamp"}),
+    (["Pay", "Cart", "Lamp"], {"Pay": "Cart", "Cart": "Lamp"}),
+    (["Lamp", "Cart", "Pay"], {}),
+]
+
+
+@pytest.mark.parametrize(("failed", "orders"), ORDERS)
+def test_what_a_failure_did_too_early_pays_in_the_order_of_the_successes(
+    failed: list[str], orders: dict[str, str]
+) -> None:
+    """Also what it did not do at all before; a failure in the same order says nothing."""
+    right = [[went("/")], [clicked("Lamp")], [clicked("Cart")], [clicked("Pay")]]
+    paid = [*right, [went("/paid")]]
+    found = proposed([paid, paid], [[[went("/")], *([clicked(name)] for name in failed)]])
+    assert {
+        one.candidate.family.split()[-1]: anchor.candidate.family.split()[-1]
+        for one in found.milestones
+        if (anchor := find_anchor(one, found)) is not None
+    } == orders
+
+
+def test_a_field_and_what_the_goal_rests_on_have_no_order() -> None:
+    """What failures filled in or pressed too early: another way may do so, and be right."""
+    opened = [[went("/")], [clicked("Filter")], [filled("Name", "Ada")], [clicked("Open")]]
+    shown = [*opened, [went("/7", same_document=True)]]
+    found = proposed([shown, shown], [[[went("/")], [clicked("Open")], [filled("Name", "Ada")]]])
+    assert [one.candidate.family for one in found.goal] == ["all together"]
+    found = replace(found, goal=[one for one in found.milestones if one.is_by_script])
+    orders = {one.candidate.family: find_anchor(one, found) for one in found.milestones}
+    assert (orders["field Name"], orders["click button Open"]) == (None, None)
 
 
 def test_what_only_failures_wrote_is_a_guard() -> None:
