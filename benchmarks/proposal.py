@@ -56,6 +56,15 @@ class PageCounts:
         return self.right_paid + self.right_unpaid + self.wrong_paid + self.wrong_unpaid
 
 
+def sum_counts(counts: Sequence[PageCounts]) -> PageCounts:
+    """Add up what was counted of several pages."""
+    total = PageCounts()
+    for one in counts:
+        for name, value in vars(one).items():
+            setattr(total, name, getattr(total, name) + value)
+    return total
+
+
 def main(argv: list[str]) -> int:
     """Print a row for each page and their sum."""
     parser = argparse.ArgumentParser(
@@ -89,13 +98,12 @@ def table_of(folder: Path, learned: int = LEARNED) -> str:
             undecided.append(f"{page} ({str(error).partition(':')[0]})")
             continue
         rows.append(_row(page, counts))
-        for name, value in vars(counts).items():
-            setattr(total, name, getattr(total, name) + value)
+        total = sum_counts([total, counts])
     rows.append(_row("all", total))
     agreed = total.right_paid + total.wrong_unpaid
     said = [
-        f"Agreement {_share(agreed, total.judged)}.",
-        f"Wrong runs paid {_share(total.wrong_paid, total.wrong_paid + total.wrong_unpaid)}.",
+        f"Agreement {share(agreed, total.judged)}.",
+        f"Wrong runs paid {share(total.wrong_paid, total.wrong_paid + total.wrong_unpaid)}.",
         f"Said to be undecided: {', '.join(undecided) or 'none'}.",
     ]
     return "\n".join([*rows, "", *said])
@@ -160,7 +168,7 @@ def judge(learned: Sequence[PageRun], unseen: Sequence[PageRun]) -> PageCounts:
     text = write_proposal(head, proposal, counts, ())
     found = PageCounts()
     for run in unseen:
-        _count(found, run.is_right, _succeeded(text, template, run))
+        count_verdict(found, run.is_right, _succeeded(text, template, run))
     return found
 
 
@@ -194,7 +202,8 @@ def _succeeded(text: str, template: InstructionTemplate, run: PageRun) -> bool |
     return engine.success
 
 
-def _count(counts: PageCounts, is_right: bool, is_paid: bool | None) -> None:
+def count_verdict(counts: PageCounts, is_right: bool, is_paid: bool | None) -> None:
+    """Count what a proposal's goal says of a run, None where that is not known."""
     if is_paid is None:
         counts.unknown += 1
     elif is_right:
@@ -217,7 +226,8 @@ def _row(page: str, counts: PageCounts) -> str:
     return f"| {page} | {right} | {wrong} | {counts.unknown} |"
 
 
-def _share(part: int, whole: int) -> str:
+def share(part: int, whole: int) -> str:
+    """Return a share with its 95 % interval, as it is printed."""
     if not whole:
         return "nothing judged"
     low, high = wilson(part / whole, whole)

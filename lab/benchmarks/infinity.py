@@ -53,7 +53,7 @@ _COLUMNS = {
 def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
     """One task each; ``sites`` says where an application is, by its name. Raises `BadSourceError`,
     `OSError`."""
-    for app in _apps(source):
+    for app in read_applications(source):
         yield from _imported_all(app, sites.get(app.name, ORIGIN))
 
 
@@ -62,7 +62,7 @@ def coverage(source: Path) -> CoverageTable:
     `tasks`."""
     rows: list[list[object]] = []
     sums: Counter[str] = Counter()
-    for app in _apps(source):
+    for app in read_applications(source):
         counted: Counter[str] = Counter()
         for made in _imported_all(app, ORIGIN):
             counted["tasks"] += 1
@@ -84,7 +84,7 @@ def _facts(milestone: JsonObject) -> int:
     return len(read_list(read_object(read_object(milestone, "when"), "state_accepted"), "facts"))
 
 
-class _Application(NamedTuple):
+class Application(NamedTuple):
     """One application of the benchmark: its start state, and its tasks."""
 
     name: str
@@ -92,7 +92,7 @@ class _Application(NamedTuple):
     tasks: Sequence[StateTask]
 
 
-def _apps(source: Path) -> Iterator[_Application]:
+def read_applications(source: Path) -> Iterator[Application]:
     """Read the applications of a file or a folder, in the order of their names."""
     paths = sorted(source.glob("*.json*")) if source.is_dir() else [source]
     if not paths:
@@ -120,7 +120,7 @@ def _unpacked(raw: bytes) -> bytes:
     return bytes(out)
 
 
-def _application(tree: JsonValue, where: str) -> _Application:
+def _application(tree: JsonValue, where: str) -> Application:
     """Read an application. Raises `BadSourceError` for what is none with tasks."""
     app = tree if isinstance(tree, dict) else {}
     seed, tasks = app.get("seed"), app.get("tasks")
@@ -129,7 +129,7 @@ def _application(tree: JsonValue, where: str) -> _Application:
             f"{where}: wanted an object with app, seed and tasks, the seed an object"
         )
     read = [_task(task, f"{where}: tasks[{n}]") for n, task in enumerate(tasks)]
-    return _Application(read_text(app, "app", where.partition(".")[0]), seed, read)
+    return Application(read_text(app, "app", where.partition(".")[0]), seed, read)
 
 
 def _task(value: JsonValue, where: str) -> StateTask:
@@ -156,13 +156,18 @@ def _is_patch(value: JsonValue) -> bool:
     return isinstance(value, list) and all(isinstance(operation, dict) for operation in value)
 
 
-def _imported_all(app: _Application, origin: str) -> Iterator[Imported]:
+def import_task(app: Application, task: StateTask, origin: str) -> Imported:
+    """Make one task of an application that is served at ``origin``."""
+    return _imported(app, task, origin, Start.from_seed(app.seed, app.tasks))
+
+
+def _imported_all(app: Application, origin: str) -> Iterator[Imported]:
     start = Start.from_seed(app.seed, app.tasks)
     for task in app.tasks:
         yield _imported(app, task, origin, start)
 
 
-def _imported(app: _Application, task: StateTask, origin: str, start: Start) -> Imported:
+def _imported(app: Application, task: StateTask, origin: str, start: Start) -> Imported:
     name = f"{app.name}/{task.id}"
     if not task.expect_solved:
         why = "skipped: expect_solved is false, its own solution fails"

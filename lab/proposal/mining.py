@@ -18,9 +18,10 @@ from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import TaskError, task_from_json
 from lab.proposal.candidates import ANY_TEXT, TaskCandidate, candidates_of, join_parts
 from lab.proposal.slots import Values, fill_task, with_slots
+from lab.proposal.states import state_candidates
 
 MAX_CANDIDATES = 1_500
-EFFECTS = frozenset(("request_accepted", "file_matches", "answer_matches"))
+EFFECTS = frozenset(("state_accepted", "request_accepted", "file_matches", "answer_matches"))
 """Rules of what a server, the disk or the user got: what a goal is made of, if there is any."""
 STANDING = ("url_reached", "field_filled", "window_opened", "tool_called")
 DEEDS = ("element_clicked", "request_accepted", "url_reached")
@@ -85,7 +86,10 @@ def propose(
 ) -> Proposal:
     """Find what all of ``good`` share and ``bad`` lacks. Raises `ValueError` where nothing is
     shared."""
-    supports = _measure(_collect([*good, *bad], origin), good, bad, origin)
+    states = _collect_states(good, origin)
+    sent = {_address_of(one) for one, _ in states}  # what they carry is told by their facts
+    deeds = [one for one in _collect([*good, *bad], origin) if _address_of(one[0]) not in sent]
+    supports = _measure([*deeds, *states], good, bad, origin)
     shared = [one for one in supports if one.in_good == len(good)]
     joined = _measure(_join_shared_parts(shared), good, bad, origin)
     shared = [one for one in (*joined, *shared) if not one.candidate.part_of]
@@ -299,6 +303,23 @@ def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[Task
         for candidate, log in found.values()
         if _is_valid(candidate, origin, [log.values, *(other.values for other in logs)])
     ]
+
+
+def _collect_states(
+    good: Sequence[RecordedRun], origin: str | None
+) -> list[tuple[TaskCandidate, str]]:
+    """Return what the successes changed in the state that their application sent."""
+    logs = [log.events for log in good]
+    found = state_candidates(logs, [log.origin or origin for log in good])
+    values = [log.values for log in good]
+    return [(one, good[0].name) for one in found if _is_valid(one, origin, values)]
+
+
+def _address_of(candidate: TaskCandidate) -> tuple[JsonValue, JsonValue] | None:
+    """Return method and address of a request whose content is asked for; None for others."""
+    [about] = map(mapping, candidate.when.values())
+    has_content = "body" in about or "facts" in about
+    return (about.get("method"), about.get("url")) if has_content else None
 
 
 def _join_shared_parts(shared: Sequence[ConditionSupport]) -> list[tuple[TaskCandidate, str]]:

@@ -102,7 +102,7 @@ def osworld() -> Iterator[Solved]:
 
 def webarena_infinity() -> Iterator[Solved]:
     """Every task, by its solved state, which the application sends."""
-    trees = {app.name: app for app in infinity._apps(INFINITY)}
+    trees = {app.name: app for app in infinity.read_applications(INFINITY)}
     for one in infinity.tasks(INFINITY, dict.fromkeys(trees, ORIGIN)):
         app, _, name = one.name.partition("/")
         about = next(task for task in trees[app].tasks if task.id == name)

@@ -185,7 +185,7 @@ def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
     """Every so-manieth task, sent to the server as the applications do: how many, and the names
     that went wrong."""
     found, wrong = 0, []
-    trees = {app.name: app for app in infinity._apps(INFINITY)}
+    trees = {app.name: app for app in infinity.read_applications(INFINITY)}
     for number, one in enumerate(infinity.tasks(INFINITY, dict.fromkeys(trees, site.url))):
         if number % every:
             continue

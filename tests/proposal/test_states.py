@@ -1,0 +1,120 @@
+"""What is proposed of the state that an application sends as a whole."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from detectors.model.json_value import JsonObject
+from detectors.model.types import Event
+from lab.proposal.mining import Proposal, RecordedRun, propose
+from lab.proposal.states import state_candidates
+from tests.support.logs import ORIGIN, Said, clicked, episode, finished, log, went
+
+ROWS = [{"id": 1, "to": "Ada", "read": False}, {"id": 2, "to": "Bob", "read": False}]
+
+
+def sends(state: Any, status: int = 200, path: str = "/api/state") -> Said:
+    """The application saves its state."""
+    return finished("PUT", path, status, body={"text": json.dumps(state)})
+
+
+def run(first: Any, *states: Any) -> list[Event]:
+    """A run whose page sends its state as it loads, and then after each step."""
+    steps = [[clicked("Save"), sends(state)] for state in states]
+    return log(*episode(*steps, before=[went("/"), sends(first)]))
+
+
+def facts_of(*logs: list[Event]) -> list[JsonObject]:
+    """The facts of each condition that is about one."""
+    found = [one.when["state_accepted"] for one in state_candidates(logs, [ORIGIN] * len(logs))]
+    return [of["facts"][0] for of in found if len(of["facts"]) == 1]  # type: ignore[call-overload, index, arg-type]
+
+
+def row(number: int, **more: Any) -> dict[str, Any]:
+    return {"id": number, "to": "Eve", "read": False, **more}
+
+
+CHANGES: dict[str, tuple[Any, list[Any], list[JsonObject]]] = {
+    "a value": ({"a": {"b": 1}}, [{"a": {"b": 2}}] * 2, [{"path": '$["a"]["b"]', "value": 2}]),
+    "another value in each": ({"a": 1}, [{"a": 2}, {"a": 3}], []),
+    "what one alone changed": ({"a": 1, "b": 1}, [{"a": 2, "b": 2}, {"a": 2, "b": 1}], [{"path": '$["a"]', "value": 2}]),
+    "a counter of its own": ({"_next": 1}, [{"_next": 2}] * 2, []),
+    "a row, by its id": (
+        {"mails": ROWS},
+        [{"mails": [ROWS[0], {**ROWS[1], "read": True}]}, {"mails": [{**ROWS[1], "read": True}, ROWS[0]]}],
+        [{"path": '$["mails"][?@.id==2]["read"]', "value": True}],
+    ),
+    "a row that went": (
+        {"mails": ROWS}, [{"mails": ROWS[:1]}] * 2, [{"path": '$["mails"][*].id', "all": [], "none": [2]}],
+    ),
+    "the last row that went": ({"mails": ROWS[:1]}, [{"mails": []}] * 2, [{"path": '$["mails"]', "value": []}]),
+    "a new row, without its id": (
+        {"mails": ROWS},
+        [{"mails": [*ROWS, row(3, at="9:00")]}, {"mails": [row(7, at="9:30"), *ROWS]}],
+        [{"path": '$["mails"][?@.to=="Eve" && @.read==false]'}],
+    ),
+    "a new row like an old one": ({"mails": ROWS}, [{"mails": [*ROWS, {**ROWS[0], "id": 3}]}] * 2, []),
+    "a tag": ({"tags": ["a"]}, [{"tags": ["a", "b"]}, {"tags": ["b", "a", "c"]}], [{"path": '$["tags"][*]', "all": ["b"], "none": []}]),
+    "a tag that went": ({"tags": ["a", "b"]}, [{"tags": ["a"]}] * 2, [{"path": '$["tags"][*]', "all": [], "none": ["b"]}]),
+    "the last tag that went": ({"tags": ["a"]}, [{"tags": []}] * 2, [{"path": '$["tags"]', "value": []}]),
+    "nothing": ({"a": 1}, [{"a": 1}] * 2, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "lasts", "expected"), CHANGES.values(), ids=CHANGES)
+def test_what_all_successes_changed_is_a_fact(
+    first: Any, lasts: list[Any], expected: list[JsonObject]
+) -> None:
+    assert facts_of(*[run(first, last) for last in lasts]) == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        sends({"a": 2}, status=500),
+        finished("GET", "/api/state", 200, body={"text": '{"a": 2}'}),
+        finished("PUT", "/api/state", 200, body={"text": "[2]"}),
+        finished("PUT", "/api/state", 200, body={"text": "{"}),
+        sends({"a": 2}, path="/other"),
+    ],
+)
+def test_what_was_not_taken_as_the_state_changes_nothing(said: Said) -> None:
+    one = log(*episode([said], before=[sends({"a": 1})]))
+    assert facts_of(one, one) == []
+
+
+def proposed(bad: list[list[Event]]) -> Proposal:
+    """A proposal where successes read the second mail and write one, in any order."""
+    read = [ROWS[0], {**ROWS[1], "read": True}]
+    good = [
+        run({"mails": ROWS}, {"mails": read}, {"mails": [*read, row(3)]}),
+        run({"mails": ROWS}, {"mails": [*ROWS, row(9)]}, {"mails": [*read, row(9)]}),
+    ]
+    named = [RecordedRun(f"run-{n}", events) for n, events in enumerate((*good, *bad))]
+    return propose(named[:2], named[2:], ORIGIN)
+
+
+def test_failures_that_each_lack_another_part_are_told_by_all_of_it() -> None:
+    read = [ROWS[0], {**ROWS[1], "read": True}]
+    half = run({"mails": ROWS}, {"mails": read})
+    other = run({"mails": ROWS}, {"mails": [*ROWS, row(3)]})
+    found = proposed([half, other])
+    assert found.is_decided
+    assert [one.candidate.family for one in found.goal] == ["state /api/state together"]
+    parts = [one for one in found.milestones if one.rule == "state_accepted"]
+    assert sorted(one.in_bad for one in parts) == [0, 1, 1]
+
+
+def test_what_the_state_carries_is_no_value_of_a_request() -> None:
+    """A counter at its top would be the same in all runs of one length."""
+    logs = [run({"n": 1, "a": 1}, {"n": 2, "a": 5})] * 2
+    named = [RecordedRun(f"run-{n}", events) for n, events in enumerate(logs)]
+    bodies = [
+        one.candidate.when
+        for one in propose(named, [], ORIGIN).milestones
+        if "body" in one.candidate.when.get("request_accepted", {})  # type: ignore[operator]
+    ]
+    assert bodies == []
