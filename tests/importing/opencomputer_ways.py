@@ -23,7 +23,7 @@ NAMED = frozenset(("cells", "ids", "bold", "formulas", "style", "tags", "layers"
 MANY = 64
 
 
-def right_way(rules: Ruleset, spec: Spec) -> list[Event]:
+def right_way(rules: Ruleset, spec: Mapping[str, Any]) -> list[Event]:
     """The log of one step in which all that the task asks for comes to be so."""
     conditions = [*_conditions(spec)]
     files = {path: _facts_of(path, conditions) for path in _paths(conditions)}
@@ -38,7 +38,7 @@ def right_way(rules: Ruleset, spec: Spec) -> list[Event]:
     return log(*episode([clicked("x")], step, before=start))
 
 
-def _conditions(spec: Spec) -> Iterator[tuple[str, Spec]]:
+def _conditions(spec: Mapping[str, Any]) -> Iterator[tuple[str, Spec]]:
     """Each rule that is asked for, with its arguments: of alternatives a list of these."""
     for milestone in spec["milestones"][:-1]:
         yield from _parts(milestone["when"])
@@ -96,7 +96,7 @@ def _take_one(facts: Facts, path: str, options: Iterable[Spec]) -> None:
 
 
 def _fits(facts: Facts, where: str, wanted: Any) -> bool:
-    known = value_at(facts, where.split("."))
+    known = value_at(facts, tuple(where.split(".")))
     return known in (None, "") or _merged(known, wanted) == known
 
 
@@ -135,7 +135,7 @@ def _says(facts: Facts, about: Spec) -> None:
 
 def _has_part(facts: Facts, about: Spec) -> None:
     parts = facts.setdefault("paragraphs", [])
-    number = about.get("number", len(parts) + 1)
+    number = int(about.get("number", len(parts) + 1))
     parts += [{} for _ in range(number - len(parts))]
     parts[number - 1] |= {key: _example(wanted) for key, wanted in about["has"].items()}
 
