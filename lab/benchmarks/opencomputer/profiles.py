@@ -297,7 +297,7 @@ def address(check: UpstreamCheck, task: TaskOf) -> Told:
     return Told({"address_says": {"text": {"regex": pattern}, "anywhere": True}})
 
 
-def visited(check: UpstreamCheck, task: TaskOf) -> Told:
+def read_visit(check: UpstreamCheck, task: TaskOf) -> Told:
     """A tab came to such an address, and may have left it: theirs looks into the history."""
     return replace(address(check, task), is_past=True)
 
@@ -384,7 +384,7 @@ CHROME: Readers = {
     "check-page-contains": page_says,
     "check-tab-open": address,
     "eval": page_script,
-    "check-url-visited": visited,
+    "check-url-visited": read_visit,
     "check-bookmark": chrome_bookmark,
     "input": chrome_field,
     "check-download": chrome_download,
