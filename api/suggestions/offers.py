@@ -97,11 +97,7 @@ def _click(event: Event, origin: str | None) -> Offers:
         return
     more: JsonObject = {"presses": True} if event.kind == "element.pressed" else {}
     element = mapping(event.data.get("element"))
-    facts: dict[str, JsonValue] = {
-        name: text
-        for name in ("role", "name", "id", "text", "tag", "path")
-        if (text := short_text(element.get(name)))
-    }
+    facts = _short_texts(element, "role", "name", "id", "text", "tag", "path")
     around = _around(event.data.get("around"))
     yield from _elements(facts, around, more)
     box = as_list(event.data.get("box"))
@@ -109,6 +105,12 @@ def _click(event: Event, origin: str | None) -> Offers:
         yield {"pointed_at": {"box": [*box]}}
     if "name" not in facts:
         yield from _observed(event, origin)
+
+
+def _short_texts(data: JsonObject, *keys: str) -> dict[str, JsonValue]:
+    """Return those of the fields that hold a short text, in the order of ``keys``."""
+    texts = ((key, short_text(data.get(key))) for key in keys)
+    return {key: text for key, text in texts if text}
 
 
 def _elements(facts: Mapping[str, JsonValue], around: JsonValue, more: JsonObject) -> Offers:
@@ -156,27 +158,27 @@ def _field(event: Event, origin: str | None) -> Offers:
 def _ways_to_name(element: JsonObject, around: JsonValue) -> list[dict[str, JsonValue]]:
     """Return how a condition can name a field: by each of its names; if it has none, by what stands
     around it and by its path."""
-    names = [text for key in ("name", "attr_name", "id") if (text := short_text(element.get(key)))]
-    path = short_text(element.get("path"))
-    if not names and path:
-        by_path: dict[str, JsonValue] = {"path": path}
-        return [by_path] if around is None else [{"around": around}, by_path]
-    return [{"field": name} for name in dict.fromkeys(names)]
+    names = _short_texts(element, "name", "attr_name", "id").values()
+    if names:
+        return [{"field": name} for name in dict.fromkeys(names)]
+    by_path = _short_texts(element, "path")
+    if not by_path:
+        return []
+    return [by_path] if around is None else [{"around": around}, by_path]
 
 
 def _form(event: Event, origin: str | None) -> Offers:
     form = mapping(event.data.get("form"))
     fields = _sent_fields(event.data.get("fields"))
-    name = next((t for key in ("name", "id", "attr_name") if (t := short_text(form.get(key)))), "")
-    action = list(_addresses(form.get("action"), origin))[-1:]
-    facts: dict[str, JsonValue] = {"form": name} if name else {}
-    facts |= {"action": action[0]} if action else {}
+    names = list(_short_texts(form, "name", "id", "attr_name").values())
+    facts: dict[str, JsonValue] = {"form": names[0]} if names else {}
+    facts |= _open_address("action", form.get("action"), origin)
     if fields and facts:
         yield {"form_submitted": {**facts, "fields": fields}}
     if facts:
         yield {"form_submitted": facts}
-    if name and action:
-        yield {"form_submitted": {"form": name}}
+    if len(facts) > 1:
+        yield {"form_submitted": {"form": facts["form"]}}
 
 
 def _sent_fields(pairs: object) -> dict[str, JsonValue]:
@@ -193,8 +195,8 @@ def _request(event: Event, origin: str | None) -> Offers:
     data = event.data
     for hop in objects_in(list(data.get("hops") or ())):
         if hop.get("method") in WRITES:
-            to = list(_addresses(hop.get("location"), origin, hop.get("url")))[-1:]
-            yield from _accepted(hop, origin, {"redirect_to": to[0]} if to else {})
+            to = _open_address("redirect_to", hop.get("location"), origin, hop.get("url"))
+            yield from _accepted(hop, origin, to)
     if data.get("method") in WRITES or data.get("type") in ("XHR", "Fetch"):
         yield from _accepted(data, origin, {})
 
@@ -202,19 +204,29 @@ def _request(event: Event, origin: str | None) -> Offers:
 def _accepted(request: Mapping[str, JsonValue], origin: str | None, more: JsonObject) -> Offers:
     method = str(request.get("method"))
     method_said: JsonObject = {} if method == "GET" else {"method": method}
-    body = read_body(mapping(request.get("body")))
-    for place, address in enumerate(_addresses(request.get("url"), origin)):
+    parts = list(_sent_parts(mapping(request.get("body"))))
+    for address in _addresses(request.get("url"), origin):
         facts: dict[str, JsonValue] = {**method_said, "url": address, **more}
-        if body and not place:
-            yield {"request_accepted": {**facts, "body": body}}
-            if len(body) > 1:
-                for name, value in body.items():
-                    yield {"request_accepted": {**facts, "body": {name: value}}}
-        for file in objects_in(mapping(request.get("body")).get("files")) if not place else ():
-            if name := short_text(file.get("filename")):
-                sized: JsonObject = {"file_size": file["size"]} if "size" in file else {}
-                yield {"request_accepted": {**facts, "file": name, **sized}}
+        for part in parts:
+            yield {"request_accepted": {**facts, **part}}
+        parts = []  # at the whole address alone
         yield {"request_accepted": facts}
+
+
+def _sent_parts(body: JsonObject) -> Iterator[JsonObject]:
+    """Yield what a condition can say of a request's body: all its fields, each of several, and each
+    file."""
+    fields = read_body(body)
+    if fields:
+        yield {"body": fields}
+    if len(fields) > 1:
+        for name, value in fields.items():
+            yield {"body": {name: value}}
+    for file in objects_in(body.get("files")):
+        name = short_text(file.get("filename"))
+        sized: JsonObject = {"file_size": file["size"]} if "size" in file else {}
+        if name:
+            yield {"file": name, **sized}
 
 
 def _download(event: Event, origin: str | None) -> Offers:
@@ -247,9 +259,7 @@ def _dialog(event: Event, origin: str | None) -> Offers:
     facts: dict[str, JsonValue] = {
         key: data[key] for key in ("type", "accepted") if data.get(key) is not None
     }
-    said: dict[str, JsonValue] = {
-        key: text for key in ("message", "input") if (text := short_text(data.get(key)))
-    }
+    said = _short_texts(data, "message", "input")
     if said:
         yield {"dialog_answered": {**facts, **said}}
     if len(said) > 1:
@@ -280,11 +290,7 @@ def _element_state(event: Event, origin: str | None) -> Offers:
     data, element = event.data, mapping(event.data.get("element"))
     if data.get("initial") is True:
         return
-    facts: dict[str, JsonValue] = {
-        name: text
-        for name in ("role", "name", "id", "path")
-        if (text := short_text(element.get(name)))
-    }
+    facts = _short_texts(element, "role", "name", "id", "path")
     named: list[dict[str, JsonValue]] = []
     if "name" in facts:
         named.append({key: facts[key] for key in ("role", "name") if key in facts})
@@ -316,9 +322,7 @@ def _process(event: Event, origin: str | None) -> Offers:
 
 
 def _window(event: Event, origin: str | None) -> Offers:
-    facts = {
-        key: text for key in ("title", "app", "role") if (text := short_text(event.data.get(key)))
-    }
+    facts = _short_texts(event.data, "title", "app", "role")
     if "title" in facts:
         yield {"window_opened": facts}
         yield {"window_opened": {"title": facts["title"]}}
@@ -340,9 +344,8 @@ def _widget_text(event: Event, origin: str | None) -> Offers:
 
 
 def _widget_facts(event: Event) -> dict[str, JsonValue]:
-    data, widget = event.data, mapping(event.data.get("widget"))
-    found = {"name": widget.get("name"), "role": widget.get("role"), "app": data.get("app")}
-    return {key: text for key, value in found.items() if (text := short_text(value))}
+    widget = mapping(event.data.get("widget"))
+    return _short_texts(widget, "name", "role") | _short_texts(event.data, "app")
 
 
 def _answer(event: Event, origin: str | None) -> Offers:
@@ -407,6 +410,14 @@ def _names(name: str) -> list[JsonValue]:
     patterns: list[JsonValue] = [name] if name else []
     patterns += [{"glob": open_name}] if open_name != name else []
     return patterns + ([{"glob": f"*.{ending}"}] if stem and dot and ending else [])
+
+
+def _open_address(
+    name: str, url: object, origin: str | None, base: object = None
+) -> dict[str, JsonValue]:
+    """Return the address that leaves most open as the fact ``name``; nothing where it is none."""
+    addresses = list(_addresses(url, origin, base))
+    return {name: addresses[-1]} if addresses else {}
 
 
 def _addresses(url: object, origin: str | None, base: object = None) -> Iterator[JsonValue]:
