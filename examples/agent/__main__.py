@@ -121,7 +121,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3, help="of each kind (default 3)")
     parser.add_argument("--folder", type=Path, default=Path("runs/agent"), help="state and results")
     parser.add_argument("--demos", type=int, default=276, help="demonstrations (default 276)")
-    parser.add_argument("--epochs", type=int, default=60, help="over them (default 60)")
+    parser.add_argument("--epochs", type=int, default=40, help="over them (default 40)")
     parser.add_argument("--updates", type=int, default=150, help="of a run at most (default 150)")
     parser.add_argument(
         "--most", type=int, default=8_000, help="environment steps of a run (default 8,000)"

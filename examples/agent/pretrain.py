@@ -2,6 +2,10 @@
 them. In `.venv-trl`.
 
     python -m examples.agent.pretrain DATA OUT --epochs N
+
+A model of this size that has seen few demonstrations either cannot read the page at all or hardly
+errs. So it is taught to read first, and then to be clumsy: in the last epochs the element that it is
+taught to name is, in `CLUMSY` of the actions, another one of the same role.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import argparse
 import json
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +25,38 @@ from examples.agent.words import END, begin, model, then, tokenizer
 
 BATCH = 8
 RATE = 1.5e-3
+CLUMSY = 0.5
+"""Share of the actions, in the last epochs, that name another element."""
+CLUMSY_EPOCHS = 6
 WARM_UP = 100
 """Steps over which the rate rises to `RATE`."""
 
 
-def conversation(messages: Sequence[dict[str, str]]) -> tuple[list[str], list[str]]:
-    """Return what the model was told and what it answered, turn by turn. The instruction is the
-    first line that the user says; page and action are what the harness noted of the step."""
+@dataclass(frozen=True)
+class Turn:
+    """What the model was told, what it answered, and the page that it saw."""
+
+    told: str
+    said: str
+    saw: str
+
+    def others(self) -> list[str]:
+        """Return the names of the other elements that have the role of the one it named."""
+        elements = [line.split()[:2] for line in self.saw.splitlines()]
+        named = self.said.split()[1]
+        role = next((role for role, name in elements if name == named), None)
+        return [name for kind, name in elements if kind == role and name != named]
+
+
+def conversation(messages: Sequence[dict[str, str]]) -> list[Turn]:
+    """Return an episode's turns. The instruction is the first line that the user says; page and
+    action are what the harness noted of the step."""
     instruction = messages[0]["content"].splitlines()[0]
     acts = [json.loads(one["content"]) for one in messages if one["role"] == "assistant"]
     told = [begin(instruction, acts[0]["saw"]), *(then(act["saw"]) for act in acts[1:])]
-    return told, [f"{act['do']} {END}" for act in acts]
+    return [
+        Turn(page, f"{act['do']} {END}", act["saw"]) for page, act in zip(told, acts, strict=True)
+    ]
 
 
 def read_messages(data: Path) -> list[Any]:
@@ -41,15 +67,22 @@ def read_messages(data: Path) -> list[Any]:
     return found
 
 
-def tokens(words: Any, told: Iterable[str], said: Iterable[str]) -> tuple[list[int], list[int]]:
+def tokens(
+    words: Any, turns: Iterable[Turn], clumsy: random.Random | None = None
+) -> tuple[list[int], list[int]]:
     """Return a conversation's tokens, and the labels: all that follows the first page, for the
-    pages after it teach the model to look things up in those before."""
+    pages after it teach the model to look things up in those before. With ``clumsy``, the label of
+    the element's name is in `CLUMSY` of the actions another one."""
     ids: list[int] = []
     labels: list[int] = []
-    for turn, (asked, answer) in enumerate(zip(told, said, strict=True)):
-        before, after = words(asked)["input_ids"], words(answer)["input_ids"]
+    for at, turn in enumerate(turns):
+        before, after = words(turn.told)["input_ids"], words(turn.said)["input_ids"]
+        taught = list(after)
+        others = turn.others()
+        if clumsy is not None and others and clumsy.random() < CLUMSY:
+            taught[1] = words.convert_tokens_to_ids(clumsy.choice(others))
         ids += [*before, *after]
-        labels += [*(before if turn else [-100] * len(before)), *after]
+        labels += [*(before if at else [-100] * len(before)), *taught]
     return ids, labels
 
 
@@ -63,7 +96,9 @@ def padded(rows: Sequence[tuple[list[int], list[int]]], pad: int, device: str) -
     return {name: torch.tensor(value, device=device) for name, value in made.items()}
 
 
-def fit(learner: Any, words: Any, rows: list[Any], epochs: int, device: str, seed: int = 0) -> None:
+def fit(
+    learner: Any, words: Any, rows: list[Any], epochs: int, device: str, *, seed: int = 0
+) -> None:
     """Fit the model to the rows, and print the loss of each fifth epoch."""
     chance = random.Random(seed)
     optimizer = torch.optim.AdamW(learner.parameters(), lr=RATE, weight_decay=0.01)
@@ -97,9 +132,12 @@ def main() -> None:
     words = tokenizer()
     learner = model(words, seed=0).to(given.device)
     weights = sum(one.numel() for one in learner.parameters())
-    rows = [tokens(words, *conversation(messages)) for messages in read_messages(given.data)]
-    print(f"{len(rows)} demonstrations, {weights:,} weights", flush=True)
-    fit(learner, words, rows, given.epochs, given.device)
+    shown = [conversation(messages) for messages in read_messages(given.data)]
+    print(f"{len(shown)} demonstrations, {weights:,} weights", flush=True)
+    fit(learner, words, [tokens(words, turns) for turns in shown], given.epochs, given.device)
+    clumsy = random.Random(0)
+    rows = [tokens(words, turns, clumsy) for turns in shown for _ in range(CLUMSY_EPOCHS)]
+    fit(learner, words, rows, 1, given.device)
     learner.save_pretrained(given.out)
     words.save_pretrained(given.out)
 

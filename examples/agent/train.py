@@ -25,6 +25,7 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 import torch
 from datasets import Dataset
 from milestoned_client.adapters.trl_trainer import TurnRewards
+from milestoned_client.adapters.turn_rewards import advantages_of_returns
 from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
@@ -73,6 +74,7 @@ class Log:
 class Trainer(TurnRewards, GRPOTrainer):  # type: ignore[misc]  # TRL's has no types
     """TRL's trainer, with the rollouts of this example as the environments of `TurnRewards`."""
 
+    advantages = staticmethod(advantages_of_returns)
     rollouts: Sequence[Rollout] = ()
 
     def _environments(self) -> list[Any]:
@@ -194,6 +196,7 @@ def settings(given: argparse.Namespace) -> Any:
         seed=given.seed,
         use_cpu=given.device == "cpu",
         bf16=False,
+        scale_rewards="none",
         logging_steps=1000,
         save_strategy="steps",
         save_steps=1,
@@ -256,7 +259,7 @@ def main() -> None:
     parser.add_argument("--updates", type=int, required=True)
     parser.add_argument("--most", type=int, required=True)
     parser.add_argument("--unseen", type=int, required=True)
-    parser.add_argument("--rate", type=float, default=5e-4)
+    parser.add_argument("--rate", type=float, default=6e-4)
     parser.add_argument("--device", default="cpu")
     train(parser.parse_args())
 

@@ -71,7 +71,6 @@ class Slot:
     episode: Any = None
     state: Path = Path()
     turns: int = 0
-    over: bool = False
     script: list[tuple[str, str]] = field(default_factory=list)
 
     def scripted(self) -> str:
@@ -113,7 +112,7 @@ class World:
             token=slot.episode.opened.token,
             state=slot.state,
         )
-        slot.turns, slot.over, slot.script = 0, False, list(made.script)
+        slot.turns, slot.script = 0, list(made.script)
         slot.seen = await slot.page.evaluate(LOOK)
         return {"text": lines(slot.seen), "instruction": made.instruction}
 
@@ -143,9 +142,8 @@ class World:
         over = await performed(slot, words)
         slot.seen = await slot.page.evaluate(LOOK)
         await slot.watch.end_step()
-        over = over or not slot.seen
-        slot.over = over
-        return {"text": lines(slot.seen), "over": over or slot.turns >= MAX_TURNS, "did": words}
+        over = over or not slot.seen or slot.turns >= MAX_TURNS
+        return {"text": lines(slot.seen), "over": over, "did": words}
 
     async def close(self, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Close the episode of each ``slot``: the rewards of its turns (None: not known), and
@@ -153,9 +151,8 @@ class World:
         return await asyncio.gather(*(self._close(self._slots[one["slot"]]) for one in asked))
 
     async def _close(self, slot: Slot) -> dict[str, Any]:
-        closing, _ = await asyncio.gather(
-            slot.episode.close("the rollout ended", truncated=not slot.over), _ended(slot)
-        )
+        # Never as truncated, which leaves a potential paid: no critic of GRPO's would subtract it.
+        closing, _ = await asyncio.gather(slot.episode.close("the rollout ended"), _ended(slot))
         shutil.rmtree(slot.state, ignore_errors=True)
         paid = rewards_of_turns(closing.rewards, slot.turns, slot.turns)
         return {

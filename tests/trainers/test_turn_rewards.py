@@ -21,6 +21,7 @@ from milestoned_client.adapters.turn_rewards import (
     TurnMismatchError,
     UndecidedRewardError,
     advantages_by_turn,
+    advantages_of_returns,
     place_rewards,
     rewards_of_turns,
     spans_of_mask,
@@ -199,6 +200,35 @@ def test_a_group_that_earned_the_same_has_no_advantage() -> None:
     assert advantages_by_turn([[0.5], [0.5]]) == [[0.0], [0.0]]
     assert advantages_by_turn([[0.5]]) == [[0.0]]
     assert advantages_by_turn([]) == []
+
+
+def test_advantages_of_returns_compare_what_is_still_to_come() -> None:
+    """Worked by hand: the returns are 1 and 0 at the first turn; at the second, 1, and 0 of the
+    rollout that has ended."""
+    assert advantages_of_returns([[0.0, 1.0], [0.0]], scale=False) == [[0.5, 0.5], [-0.5]]
+    scaled = advantages_of_returns([[0.0, 1.0], [0.0]])
+    assert scaled[0] == pytest.approx([0.5 / 0.7072068] * 2, abs=1e-6)
+    assert advantages_of_returns([[0.5], [0.5]]) == [[0.0], [0.0]]
+    assert advantages_of_returns([]) == []
+
+
+def test_silent_turns_are_worth_nothing_where_a_group_has_penalties() -> None:
+    """Of two failures that paid the same in the end, the longer one is not the better one. By the
+    normalised rewards of turns it is: each silent turn is above a mean that is a penalty."""
+    short, long = [-0.1], [0.0, 0.0, 0.0, -0.1]
+    by_return = advantages_of_returns([short, long], scale=False)
+    assert by_return[0][0] == by_return[1][0] == 0.0
+    by_reward = advantages_by_turn([short, long], scale=False)
+    assert (by_reward[1][0] or 0.0) > (by_reward[0][0] or 0.0)
+
+
+@pytest.mark.parametrize("unknown", [None, [None], [None, None, None]])
+def test_what_is_not_known_moves_no_return_of_the_others(unknown: Any) -> None:
+    group: list[Any] = [[0.2, 1.0], [0.0, 0.4]]
+    assert advantages_of_returns([*group, unknown])[:2] == advantages_of_returns(group)
+    assert advantages_of_returns([*group, unknown])[2] == [None] * len(unknown or ())
+    (first, _), *_ = advantages_of_returns([[None, 1.0], [0.0, 0.4]])
+    assert first is None
 
 
 @pytest.fixture

@@ -26,11 +26,13 @@ class TurnRewards:
     """To be mixed into `GRPOTrainer`, before it, with an `environment_factory` whose environments
     are subclasses of `RewardEnvironment`.
 
-    The advantages are those of GRPO with process supervision (`advantages_by_turn`), of the
-    environments' rewards alone; reward functions are logged and not trained on. Rollouts and turns
+    The advantages are those of GRPO with process supervision (`advantages_by_turn`), or of another
+    function of that form that a subclass names as ``advantages``. They are of the environments'
+    rewards alone; reward functions are logged and not trained on. Rollouts and turns
     that are not known move no baseline, and are masked.
     """
 
+    advantages = staticmethod(advantages_by_turn)
     _generations = 0
 
     def _generate_single_turn(self, *given: Any, **more: Any) -> Any:
@@ -78,7 +80,7 @@ class TurnRewards:
         found: list[list[float | None]] = []
         for start in range(0, len(rollouts), size):
             group = rollouts[start : start + size]
-            found += advantages_by_turn(group, scale=trainer.scale_rewards != "none")
+            found += type(self).advantages(group, scale=trainer.scale_rewards != "none")
         first = trainer.accelerator.process_index * len(own)
         return found[first : first + len(own)]
 

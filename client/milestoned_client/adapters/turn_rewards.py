@@ -199,7 +199,7 @@ def advantages_by_turn(
     and a turn that is None, moves neither mean nor deviation; a turn that is None has no advantage.
     """
     known = [reward for rollout in group for reward in rollout or () if reward is not None]
-    mean = math.fsum(known) / len(known) if known else 0.0
+    mean = _mean(known)
     deviation = _deviation(known, mean) + std_floor if scale else 1.0
     advantages: list[list[float | None]] = []
     for rollout in group:
@@ -213,6 +213,56 @@ def advantages_by_turn(
                 reversed_turns.append(to_go)
         advantages.append(reversed_turns[::-1])
     return advantages
+
+
+def advantages_of_returns(
+    group: Sequence[Sequence[float | None] | None],
+    *,
+    scale: bool = True,
+    std_floor: float = STD_FLOOR,
+) -> list[list[float | None]]:
+    """Return each turn's advantage in a group of rollouts of one prompt, by what is still to come.
+
+    A turn's return G is the sum of the known rewards of itself and the turns after it. Its advantage
+    is G less the mean return of all rollouts at that turn, divided by the standard deviation (that
+    of a sample, plus ``std_floor``; ``scale`` false leaves it out) of the rollouts' whole returns.
+    A rollout that has ended has a return of 0 at the turns that it no longer has, for nothing more
+    could be had. Unlike in `advantages_by_turn` no turn is worth anything for being there: where
+    most of a group's rewards are penalties, that pays each silent turn, and long rollouts with it.
+    A rollout of which nothing is known moves no mean; a turn that is None adds nothing to the
+    returns before it, and has no advantage.
+    """
+    returns = [_returns(rollout or ()) for rollout in group]
+    whole = [found[0] for found in returns if found]
+    deviation = _deviation(whole, _mean(whole)) + std_floor if scale else 1.0
+    longest = max((len(found) for found in returns), default=0)
+    means = [_mean(_at_turn(returns, turn)) for turn in range(longest)]
+    advantages: list[list[float | None]] = []
+    for rollout, found in zip(group, returns, strict=True):
+        advantages.append([None] * len(rollout or ()))
+        for turn, to_go in enumerate(found):
+            if (rollout or ())[turn] is not None:
+                advantages[-1][turn] = (to_go - means[turn]) / deviation
+    return advantages
+
+
+def _at_turn(returns: Sequence[Sequence[float]], turn: int) -> list[float]:
+    """Return what each known rollout still had to come at a turn: 0.0 where it had ended."""
+    return [found[turn] if turn < len(found) else 0.0 for found in returns if found]
+
+
+def _returns(rollout: Sequence[float | None]) -> list[float]:
+    """Return the known rewards still to come at each turn; nothing where no turn is known."""
+    if all(reward is None for reward in rollout):
+        return []
+    found: list[float] = []
+    for reward in reversed(rollout):
+        found.append((found[-1] if found else 0.0) + (reward or 0.0))
+    return found[::-1]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0
 
 
 def _deviation(values: Sequence[float], mean: float) -> float:
