@@ -223,9 +223,10 @@ def advantages_of_returns(
 ) -> list[list[float | None]]:
     """Return each turn's advantage in a group of rollouts of one prompt, by what is still to come.
 
-    A turn's return G is the sum of the known rewards of itself and the turns after it. Its advantage
-    is G less the mean return of all rollouts at that turn, divided by the standard deviation (that
-    of a sample, plus ``std_floor``; ``scale`` false leaves it out) of the rollouts' whole returns.
+    A turn's return G is the sum of the known rewards of itself and the turns after it. A turn's
+    advantage is G less the mean return of all rollouts at that turn, divided by the standard
+    deviation (that of a sample, plus ``std_floor``; ``scale`` false leaves it out) of the rollouts'
+    whole returns.
     A rollout that has ended has a return of 0 at the turns that it no longer has, for nothing more
     could be had. Unlike in `advantages_by_turn` no turn is worth anything for being there: where
     most of a group's rewards are penalties, that pays each silent turn, and long rollouts with it.
