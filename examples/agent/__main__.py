@@ -23,8 +23,8 @@ from typing import Any
 import httpx
 
 from examples.agent.demos import export, record
+from examples.agent.kinds import KINDS
 from examples.agent.table import read_runs, table
-from examples.agent.tasks import KINDS
 from lab.demo.parts import DemoService, start_service
 from lab.demo.processes import DemoProcesses
 

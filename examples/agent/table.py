@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examples.agent.tasks import KINDS
+from examples.agent.kinds import KINDS
 
 WINDOW = 4
 """Updates over which the success of training is averaged."""
@@ -82,7 +82,7 @@ def interval(won: int, number: int) -> tuple[float, float]:
     share, z = won / number, Z * Z / number
     middle = (share + z / 2) / (1 + z)
     half = Z * math.sqrt(share * (1 - share) / number + z / (4 * number)) / (1 + z)
-    return middle - half, middle + half
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def read_runs(folder: Path) -> list[RunLog]:

@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 import yaml
 
 FOLDER = Path(__file__).parent / "tasks"
-KINDS = ("sparse", "milestones", "potential")
 
 
 def task(family: str, kind: str, origin: str) -> dict[str, Any]:
-    """Return the family's template under one of `KINDS`, on pages that are served at ``origin``."""
+    """Return the family's template under one of `kinds.KINDS`, on pages that are served at ``origin``."""
     made: dict[str, Any] = yaml.safe_load((FOLDER / f"{family}.yaml").read_text())
     # A run that goes on serves its pages at another port: other content, and so another version.
     version = f"{made['version']}.{urlsplit(origin).port or 80}"

@@ -31,8 +31,8 @@ from trl import GRPOConfig, GRPOTrainer
 
 from examples.agent.browser import Browser
 from examples.agent.families import FAMILIES, UNSEEN
+from examples.agent.kinds import KINDS
 from examples.agent.rollouts import Rollout, play
-from examples.agent.tasks import KINDS
 
 GROUP, GROUPS = 8, 3
 """Rollouts of one instance, and instances in one update."""

@@ -18,8 +18,9 @@ from api.tasks.task_files import check_task
 from examples.agent.browser import Browser
 from examples.agent.demos import FIRST
 from examples.agent.families import FAMILIES, UNSEEN, instance
+from examples.agent.kinds import KINDS
 from examples.agent.table import RunLog, interval, table
-from examples.agent.tasks import KINDS, task
+from examples.agent.tasks import task
 from tests.api.processes import ROOT, Process
 from tests.support.chromium import needs_chromium
 

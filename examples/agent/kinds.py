@@ -1,0 +1,3 @@
+"""The kinds of reward that are compared."""
+
+KINDS = ("sparse", "milestones", "potential")
