@@ -312,9 +312,10 @@ def test_an_outcome_is_paid_and_nothing_else_is(kind: str, number: int) -> None:
     if kind not in ("tab", "command"):  # of which nothing is known of before
         assert worth(spec, at_start(made.right)) == 0.0, ("it was so at the start", made)
     for why, said in made.wrong.items():
-        assert worth(spec, said) == 0.0, (why, made)
+        pays = None if why == "cut" else 0.0  # of what was cut nobody knows
+        assert worth(spec, said) == pays, (why, made)
         if said and kind != "moved":
-            assert worth(spec, [*made.right, *said]) == 0.0 or why.startswith("another"), (
+            assert worth(spec, [*made.right, *said]) == pays or why.startswith("another"), (
                 why,
                 made,
             )
@@ -336,7 +337,8 @@ def test_several_functions_are_asked_for_together_or_for_one_of_them(number: int
         assert worth(spec, one.right) == alone, (conjunction, one, other)
         assert worth(spec, other.right) == alone, (conjunction, one, other)
         bad = chance.choice(sorted(other.wrong))
-        assert worth(spec, [*one.right, *other.wrong[bad]]) == alone, (bad, conjunction, one, other)
+        pays = None if bad == "cut" and conjunction == "and" else alone  # nobody knows
+        assert worth(spec, [*one.right, *other.wrong[bad]]) == pays, (bad, conjunction, one, other)
 
 
 ODD: list[Any] = [
