@@ -17,10 +17,16 @@ from matplotlib import pyplot, rc_context
 from examples.learning.tasks import KINDS
 
 WINDOW = 20
-COLOURS = {"sparse": "#b3541e", "milestones": "#1f6fb2", "potential": "#3f8f4f"}
+COLOURS = {
+    "sparse": "#b3541e",
+    "milestones": "#1f6fb2",
+    "mined": "#7a4fa3",
+    "potential": "#3f8f4f",
+}
 NAMES = {
     "sparse": "the goal alone",
     "milestones": "milestones",
+    "mined": "milestones that nobody wrote",
     "potential": "the goal, with a potential",
 }
 

@@ -231,6 +231,16 @@ def test_what_is_not_known_moves_no_return_of_the_others(unknown: Any) -> None:
     assert first is None
 
 
+def test_a_return_is_not_known_where_a_reward_in_it_is_not() -> None:
+    """The first rollout may have reached its goal: neither of its turns is better or worse than
+    another's, and neither moves a mean."""
+    unknown, known = advantages_of_returns([[0.0, None], [0.0, 1.0]], scale=False)
+    assert unknown == [None, None]
+    assert known == [0.0, 0.0]
+    late = advantages_of_returns([[None, 1.0], [0.0, 0.0]], scale=False)
+    assert late == [[None, 0.5], [0.0, -0.5]]
+
+
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[Service]:
     """A service in this process."""

@@ -223,43 +223,49 @@ def advantages_of_returns(
 ) -> list[list[float | None]]:
     """Return each turn's advantage in a group of rollouts of one prompt, by what is still to come.
 
-    A turn's return G is the sum of the known rewards of itself and the turns after it. A turn's
-    advantage is G less the mean return of all rollouts at that turn, divided by the standard
-    deviation (that of a sample, plus ``std_floor``; ``scale`` false leaves it out) of the rollouts'
-    whole returns.
+    A turn's return G is the sum of the rewards of itself and the turns after it. A turn's advantage
+    is G less the mean return of all rollouts at that turn, divided by the standard deviation (that
+    of a sample, plus ``std_floor``; ``scale`` false leaves it out) of the rollouts' whole returns.
     A rollout that has ended has a return of 0 at the turns that it no longer has, for nothing more
     could be had. Unlike in `advantages_by_turn` no turn is worth anything for being there: where
     most of a group's rewards are penalties, that pays each silent turn, and long rollouts with it.
-    A rollout of which nothing is known moves no mean; a turn that is None adds nothing to the
-    returns before it, and has no advantage.
+
+    A return is not known where a reward in it is not: such a turn has no advantage and moves no
+    mean, and such a rollout does not move the deviation.
     """
     returns = [_returns(rollout or ()) for rollout in group]
-    whole = [found[0] for found in returns if found]
+    whole = [found[0] for found in returns if found and found[0] is not None]
     deviation = _deviation(whole, _mean(whole)) + std_floor if scale else 1.0
     longest = max((len(found) for found in returns), default=0)
     means = [_mean(_at_turn(returns, turn)) for turn in range(longest)]
-    advantages: list[list[float | None]] = []
-    for rollout, found in zip(group, returns, strict=True):
-        advantages.append([None] * len(rollout or ()))
-        for turn, to_go in enumerate(found):
-            if (rollout or ())[turn] is not None:
-                advantages[-1][turn] = (to_go - means[turn]) / deviation
-    return advantages
+    return [
+        [
+            None if to_go is None else (to_go - mean) / deviation
+            for to_go, mean in zip(found, means, strict=False)
+        ]
+        for found in returns
+    ]
 
 
-def _at_turn(returns: Sequence[Sequence[float]], turn: int) -> list[float]:
-    """Return what each known rollout still had to come at a turn: 0.0 where it had ended."""
-    return [found[turn] if turn < len(found) else 0.0 for found in returns if found]
+def _at_turn(returns: Sequence[Sequence[float | None]], turn: int) -> list[float]:
+    """Return what the rollouts still had to come at a turn, where it is known: 0.0 of one that had
+    ended."""
+    at_turn = [
+        found[turn] if turn < len(found) else 0.0
+        for found in returns
+        if any(to_go is not None for to_go in found)
+    ]
+    return [to_go for to_go in at_turn if to_go is not None]
 
 
-def _returns(rollout: Sequence[float | None]) -> list[float]:
-    """Return the known rewards still to come at each turn; nothing where no turn is known."""
-    if all(reward is None for reward in rollout):
-        return []
-    found: list[float] = []
+def _returns(rollout: Sequence[float | None]) -> list[float | None]:
+    """Return the rewards still to come at each turn: None up to the last turn that is not known."""
+    returns: list[float | None] = []
+    to_go: float | None = 0.0
     for reward in reversed(rollout):
-        found.append((found[-1] if found else 0.0) + (reward or 0.0))
-    return found[::-1]
+        to_go = None if to_go is None or reward is None else to_go + reward
+        returns.append(to_go)
+    return returns[::-1]
 
 
 def _mean(values: Sequence[float]) -> float:
