@@ -36,7 +36,7 @@ test: $(VENV)/ready $(BUNDLE) ## everything that must hold, but for the slow sui
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint $(LIGHT:%=$(VENV)-%/ready)
 	@nice $(BIN)/mypy >.build/mypy.txt 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal -ra $(ARGS); tests=$$?; \
-	wait $$types; types=$$?; cat .build/mypy.txt; exit $$(( tests ? tests : types ))
+	wait $$types; types=$$?; [ $$types = 0 ] || cat .build/mypy.txt; exit $$(( tests ? tests : types ))
 
 test-fleet: $(VENV)/ready $(BUNDLE) ## the fleet of docker-compose.yml on a container engine, worked with and broken (root)
 	@tools/system-packages $(BROWSER) $(ENGINE)
