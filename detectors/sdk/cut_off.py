@@ -21,10 +21,12 @@ CUT_OFF = "only the beginning of what is asked for was reported"
 
 class Beginning(NamedTuple):
     """What stands at ``path`` may go on. ``deep``: so may whatever stands in it, and what is not
-    there may be there."""
+    there may be there. ``joined``: its ``text`` is made of a list's parts, of which some may have
+    been left out."""
 
     path: Path
     deep: bool = False
+    joined: bool = False
 
 
 def find_beginnings(event: Event, places: Collection[Read]) -> tuple[Beginning, ...]:
@@ -57,9 +59,16 @@ def _beginnings(data: Mapping[str, object], limit: FieldLimit) -> Iterator[Begin
         if not isinstance(holder, Mapping):
             continue
         if holder.get("lost") is True or (limit.deep and holder.get("cut") is True):
-            yield Beginning(path, deep=True)
+            yield begin_deep(path, value, limit.parts)
         elif value is not None and holder.get("cut") is True:
             yield Beginning(path)
+
+
+def begin_deep(path: Path, value: object, parts: Collection[str]) -> Beginning:
+    """Make the beginning of the ``value`` at a path, in which all may go on; beside one of the
+    ``parts`` its ``text`` is joined."""
+    joined = isinstance(value, Mapping) and any(part in value for part in parts)
+    return Beginning(path, deep=True, joined=joined)
 
 
 def _expand(data: object, path: Path) -> Iterator[Path]:
@@ -113,7 +122,9 @@ def judge_beginning(
     if value is None and (beginning.deep or is_within):
         return None
     if isinstance(value, str):
-        is_whole = beginning.deep and is_within and len(value) not in READ_ENDS
+        is_joined = beginning.joined and steps[len(beginning.path) :] == ("text",)
+        is_clipped = len(value) in READ_ENDS or is_joined
+        is_whole = beginning.deep and is_within and not is_clipped
         return is_as_wanted(wanted, value) if is_whole else _judge_text_of(wanted, value)
     if isinstance(value, list | tuple | dict) and isinstance(wanted, TextMatch):
         return _judge_structure(wanted, value)

@@ -11,10 +11,10 @@ from detectors.matchers import FactsMatch, TextMatch
 from detectors.matchers.facts import Wanted
 from detectors.matchers.plain import glob, text_key
 from detectors.model.errors import UnseenError
-from detectors.model.kinds.limits import READ_ENDS
+from detectors.model.kinds.limits import READ_ENDS, READ_PARTS
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.cut_off import CUT_OFF, Beginning, judge_beginning, judge_text
+from detectors.sdk.cut_off import CUT_OFF, begin_deep, judge_beginning, judge_text
 from detectors.sdk.registry import Keys
 from detectors.sdk.world import reading_key
 
@@ -46,7 +46,6 @@ Format = Literal[
 ]
 MAX_CHARACTERS = 1_000
 PartT = TypeVar("PartT")
-_WHOLE_FILE = Beginning((), deep=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,12 +135,16 @@ def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool | None:
 
 def facts_are(wanted: FactsMatch, facts: object, cut: bool) -> bool | None:
     """Whether the facts are as wanted; None where that hangs on what was left out: a value that is
-    not there may be there, and no list or text of such a length is whole."""
-    return wanted.judged(facts, _judge_cut) if cut else wanted.matches(facts)
+    not there may be there, no list or text of such a length is whole, and neither is a text that
+    was joined of pages or slides."""
+    if not cut:
+        return wanted.matches(facts)
+    beginning = begin_deep((), facts, READ_PARTS)
 
+    def judge(steps: tuple[str, ...], one: Wanted, value: object) -> bool | None:
+        return judge_beginning(steps, one, value, beginning)
 
-def _judge_cut(steps: tuple[str, ...], wanted: Wanted, value: object) -> bool | None:
-    return judge_beginning(steps, wanted, value, _WHOLE_FILE)
+    return wanted.judged(facts, judge)
 
 
 def all_are(verdicts: Iterable[bool | None]) -> bool | None:

@@ -149,6 +149,10 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (of(whole=True), [told(LETTER)], 1),
         (of(facts={"bold": None}), [told(LETTER)], 1),
         (of(facts={"lines": 2}), [told(LETTER, cut=True)], 1),
+        (of(facts={"text": {"contains": "Two"}}), [told(PDF, cut=True)], 1),
+        (of(facts={"text": {"starts_with": "One"}}), [told(PDF, cut=True)], 1),
+        (of(facts={"text": {"ends_with": "here."}}), [told(LETTER, cut=True)], 1),
+        (of(facts={"pages.1": {"ends_with": "wo"}}), [told(PDF, cut=True)], 1),
         (of(facts={"video.0.codec": "AVC"}), [told({"video": [{"codec": "AVC"}], "duration": 2.0})], 1),
     ],
     "table_cells": [
@@ -222,6 +226,10 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     ],
     "file_is": [
         (of(whole=True, facts={"lines": 3}), [told(LETTER, cut=True)]),
+        (of(facts={"text": {"contains": "Total"}}), [told(PDF)]),
+        (of(facts={"text": {"starts_with": "Total"}}), [told(PDF, cut=True)]),
+        (of(facts={"text": "Total"}), [told(PDF, cut=True)]),
+        (of(facts={"text": {"contains": "Total"}}), [told(LETTER, cut=True)]),
         (of(made="pdf"), [told(LETTER)]),
         (of(made="pdf"), [told(PDF, format="pdf", status="damaged")]),
         (of(facts={"width": 800, "height": 800}), [told(picture())]),
@@ -299,6 +307,10 @@ UNKNOWN: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(whole=True, made="text", facts={"lines": 2}), [told(LETTER, cut=True)]),
         (of(facts={"bold": None}), [told(LETTER, cut=True)]),
         (of(facts={"text": LONG}), [told({"text": LONG}, cut=True)]),
+        (of(facts={"text": {"contains": "Total"}}), [told(PDF, cut=True)]),
+        (of(facts={"text": {"ends_with": "Two"}}), [told(PDF, cut=True)]),
+        (of(facts={"text": "One Two"}), [told(PDF, cut=True)]),
+        (of(facts={"text": {"contains": "Total"}}), [told({**DECK, "text": "Plan"}, cut=True)]),
     ],
     "table_cells": [
         (of(cells={"C3": ""}), [told(SALES, cut=True)]),

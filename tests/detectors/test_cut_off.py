@@ -89,6 +89,11 @@ CUT, WHOLE = message(LONG, cut=True), message(LONG)
 ANSWER = "response.body.text"
 READ: dict[str, Any] = {"path": "a.txt", "as": "auto", "status": "read", "format": "text"}
 FACTS: Said = ("file.read", {**READ, "facts": {"rows": [1], "text": "short"}, "cut": True})
+PAGED: Said = (
+    "file.read",
+    {**READ, "facts": {"text": "One\nTwo", "pages": ["One", "Two"]}, "cut": True},
+)
+"""A PDF of so many pages that not all are told."""
 ROW, WIDE = clicked("", "img", around="😀" * 100), clicked("", "img", around="é" * 150)
 
 UNKNOWN: dict[str, tuple[dict[str, Any], Said]] = {
@@ -142,6 +147,14 @@ UNKNOWN: dict[str, tuple[dict[str, Any], Said]] = {
     "a fact of a file that may be there": (
         observed("file.read", {"path": "a.txt", "facts.bold": None}),
         FACTS,
+    ),
+    "a word of a file of many pages": (
+        observed("file.read", {"path": "a.txt", "facts.text": {"contains": "Total"}}),
+        PAGED,
+    ),
+    "how a file of many pages ends": (
+        observed("file.read", {"path": "a.txt", "facts.text": {"ends_with": "Two"}}),
+        PAGED,
     ),
     "a row beyond those of a file": (
         observed("file.read", {"path": "a.txt", "facts.rows.1": 2}),
@@ -220,6 +233,10 @@ NO: dict[str, tuple[dict[str, Any], Said]] = {
     "a file beyond them, all told": (of_request(body__files__99__filename="s"), FEW),
     "any file, all told, in CEL": (cel("data.body.files.exists(f, f.filename == 's')"), FEW),
     "one of those that are told": (of_request(body__files__3__filename="4.txt"), MANY),
+    "a file of many pages that begins otherwise": (
+        observed("file.read", {"path": "a.txt", "facts.text": {"starts_with": "Total"}}),
+        PAGED,
+    ),
     "another status": (of_request(body__files__100__filename="s", status=404), MANY),
     "another status, in CEL": (
         cel("data.status == 404 && data.body.files.exists(f, f.filename == 's')"),
@@ -278,6 +295,10 @@ YES: dict[str, tuple[dict[str, Any], Said]] = {
     "a fact of a file that is told": (
         observed("file.read", {"path": "a.txt", "facts.text": "short"}),
         FACTS,
+    ),
+    "a word of a file of many pages": (
+        observed("file.read", {"path": "a.txt", "facts.text": {"contains": "Two"}}),
+        PAGED,
     ),
     "a word of a field's beginning": (
         {"field_filled": {"field": "Note", "value": {"contains": "begin"}}},

@@ -32,15 +32,20 @@ MAX_CLASSES = 20
 
 READ_ENDS = frozenset((32_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 125, 62, 31, 16))
 """Lengths at which the readers of files cut texts (agentd/readers/bounds.py)."""
+READ_PARTS = ("pages", "slides")
+"""Lists of which the readers of files leave out the end, and then its texts in the ``text`` beside,
+which may have any length."""
 
 
 class FieldLimit(NamedTuple):
     """What stands at ``path`` (``*``: any item) has at most ``longest`` UTF-16 units, or items;
-    None: ``cut`` beside it says that it goes on. ``deep``: then whatever stands in it may, too."""
+    None: ``cut`` beside it says that it goes on. ``deep``: then whatever stands in it may, too;
+    ``parts``: beside one of these in it, its ``text`` whatever its length."""
 
     path: Path
     longest: int | None = None
     deep: bool = False
+    parts: tuple[str, ...] = ()
 
 
 _ELEMENT = {"name": MAX_NAME, "id": MAX_NAME, "attr_name": MAX_NAME, "text": MAX_OWN_TEXT}
@@ -81,7 +86,7 @@ _OWN: Mapping[str, tuple[FieldLimit, ...]] = {
     "clipboard.changed": (FieldLimit(("text",)),),
     "widget.text_changed": (FieldLimit(("text",)),),
     "probe.answered": (FieldLimit(("value",), deep=True),),
-    "file.read": (FieldLimit(("facts",), deep=True),),
+    "file.read": (FieldLimit(("facts",), deep=True, parts=READ_PARTS),),
     "visual.tree_recorded": (FieldLimit(("tree",)),),
 }
 
