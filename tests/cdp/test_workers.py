@@ -40,10 +40,10 @@ def posts(watch: Watch, url: str) -> list[tuple[str, int, str | None, str | None
 
 
 def workers_of(watch: Watch) -> list[str]:
-    """The sessions of the workers that the source was told of."""
+    """The sessions of the dedicated and shared workers that the source was told of."""
     assert watch.source._live is not None
     sessions = watch.source._live.normaliser.browser.sessions
-    return [name for name, state in sessions.items() if state.via]
+    return [name for name, state in sessions.items() if state.via in ("worker", "shared_worker")]
 
 
 async def told_of(watch: Watch) -> str:
@@ -154,6 +154,7 @@ async def test_a_service_worker_in_between_makes_no_second_request(
 async def test_workers_are_left_alone_where_nobody_hears_requests(
     browser: Chromium, page: Page, site: Site
 ) -> None:
+    """But service workers, which make documents (test_worker_documents.py)."""
     site.page("/early", "ok")
     site.page("/w.js", Answer("fetch('/early').then(() => postMessage(1))", headers=SCRIPT))
     async with watching(browser, {"hears": ["element.clicked"]}) as watch:

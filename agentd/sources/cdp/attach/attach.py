@@ -30,7 +30,9 @@ from agentd.sources.cdp.transport.connection import CdpError, Connection, Params
 # sites can tell.
 _TABS = ("tab",)
 _PAGES = ("page",)
-_SHARED = ("shared_worker", "service_worker")
+# Whatever a task asks for: a service worker makes documents, and its requests show which.
+_SERVICE = ("service_worker",)
+_SHARED = ("shared_worker",)
 _FRAMES = ("iframe",)
 _NESTED = ("worker",)
 
@@ -58,7 +60,8 @@ class SessionSetup:
         self._script = script
         self._asks = asks
         self._feed = feed
-        self._tabs = (*_TABS, *_SHARED) if asks.workers else _TABS
+        tabs = (*_TABS, *_SERVICE)
+        self._tabs = (*tabs, *_SHARED) if asks.workers else tabs
         self._frames = (*_FRAMES, *_NESTED) if asks.workers else _FRAMES
         self._initial = True
         self._coming: dict[Reply, str] = {}  # replies that carry facts -> their session

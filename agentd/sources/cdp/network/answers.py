@@ -15,10 +15,12 @@ def source_of(answer: ResponseData, *, extra: bool | None) -> str:
 
     ``extra``: whether the browser says that the network has told of it, None where it does not say.
     A service worker's answer is its own, from wherever it took it: request_dedup.py finds out
-    whether the network gave it to the worker for the same request. What came over no connection
+    whether the network gave it to the worker for the same request. What the browser says to be a
+    worker's, and has from a server at the other end of a connection, it asked for itself: the
+    worker was not running, or left it to the server. What came over no connection
     was made up through DevTools, or by the browser itself.
     """
-    if answer.get("fromServiceWorker"):
+    if answer.get("fromServiceWorker") and not _is_fallback(answer):
         return _BY_WORKER.get(answer.get("serviceWorkerResponseSource", ""), "worker")
     if answer.get("fromPrefetchCache"):
         return "prefetch"
@@ -31,6 +33,11 @@ def source_of(answer: ResponseData, *, extra: bool | None) -> str:
         and str(answer.get("url", "")).startswith(("http:", "https:"))
     )
     return "unknown" if made_up else ""
+
+
+def _is_fallback(answer: ResponseData) -> bool:
+    has_server = bool(answer.get("connectionId")) and bool(answer.get("remoteIPAddress"))
+    return has_server and answer.get("serviceWorkerResponseSource") == "fallback-code"
 
 
 def is_passed_on(answer: ResponseData) -> bool:

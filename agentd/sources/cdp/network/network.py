@@ -44,6 +44,7 @@ from agentd.sources.cdp.network.requests import (
 from agentd.sources.cdp.network.script_requests import ScriptRequests, is_waited_for
 from agentd.sources.cdp.network.sockets import Sockets
 from agentd.sources.cdp.network.worker_answers import WorkerAnswers
+from agentd.sources.cdp.network.worker_documents import WorkerDocuments
 from agentd.sources.cdp.state.capture_plan import NOBODY, CapturePlan
 from agentd.sources.cdp.state.protocol import (
     INNER_SCHEMES,
@@ -66,9 +67,6 @@ from agentd.sources.cdp.state.state import (
 
 MAX_HOPS = 20
 
-BY_WORKER = "about:service-worker"
-"""Stands for the address from which a document was loaded that a service worker made up."""
-
 
 class Network:
     """The fold over network messages. ``plan``: what is kept beside method, address and status;
@@ -85,6 +83,7 @@ class Network:
         self._service_workers: set[str] = set()  # those that are listened to
         self.messages = Messages(plan.kinds, guards=live and plan.guards_messages)
         self._answer_bodies = AnswerBodies(self.table)
+        self._worker_documents = WorkerDocuments()
         self._workers = WorkerAnswers(self.table, self._answer_bodies)
         self._ends = RequestEnds(self.table, self._answer_bodies, self.messages)
         self.extra_info = ExtraInfo(self.table, self._ends, self._workers)
@@ -143,23 +142,8 @@ class Network:
         return None if request is None else request.status
 
     def maker_of(self, number: str) -> str | None:
-        """Return who made the document that a request asked for: `BY_WORKER` for a service worker
-        that answered by itself or out of a cache that scripts fill, an empty text where nobody
-        knows, None for the server.
-
-        A worker that passes on an answer of the network is known to have asked for the same
-        document where its own request was heard. Of one that is listened to, and whose request was
-        not heard by now, nobody knows what it asked for. One that is not listened to (where no rule
-        hears requests) is taken at its word.
-        """
-        request = self.table.get(number)
-        if request is None:
-            return None
-        if request.claim is not None or "inner" in request.waits:
-            return ""
-        if request.passed_on and not request.worker_known:
-            return None
-        return BY_WORKER if request.answered_by in ("worker", "cache_storage") else None
+        """Return who made the document that a request asked for, as `WorkerDocuments.maker_of`."""
+        return self._worker_documents.maker_of(number)
 
     def document_gone(self, frame: str, loader: str) -> Iterator[CdpObservation]:
         """The frame has the document ``loader`` now, and the one before is gone."""
@@ -375,6 +359,7 @@ class Network:
         )
         yield from challenges.emit_challenge(request.base, answer)
         request.passed_on = answers.is_passed_on(answer)
+        self._worker_documents.note(number, request)
         if request.passed_on:
             yield from self._workers.claim(number, request, None, [])
         else:

@@ -38,11 +38,11 @@ def _all(method: str, url: str) -> int:
 class CapturePlan:
     """``request_body``, ``response_body``: whether and by whom a request's bodies are wanted;
     headers: the names in lower case, None for all; ``kinds``: what is reported; ``workers``:
-    whether workers are listened to, as they are for whoever hears requests or messages; ``guards``:
-    whether a guard hears requests, for which it counts that one may have gone out, and
-    ``guards_messages`` whether one hears messages; ``mask``:
-    further names of secrets; ``cookies``: those whose values are told; ``visual``: how much of what
-    pages look like is recorded, see visual.py."""
+    whether workers other than service workers are listened to, as they are for whoever hears
+    requests or messages; ``guards``: whether a guard hears requests, for which it counts that one
+    may have gone out, and ``guards_messages`` whether one hears messages; ``mask``: further names
+    of secrets; ``cookies``: those whose values are told; ``visual``: how much of what pages look
+    like is recorded, see visual.py."""
 
     request_body: WantsBody = _none
     response_body: WantsBody = _none

@@ -1,0 +1,62 @@
+"""Documents that a service worker answered with: the server's to the same request, or its own.
+
+The browser says that a worker answered, and from where it took the answer. It does not say to which
+request that was the answer, and where it let the worker's request race with its own, it calls a
+passed on answer made up. So a document is the server's where a request of a worker to the same
+address, by the same method, had an answer at the very moment at which the document's was given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentd.sources.cdp.network.requests import Request
+from agentd.sources.cdp.state.state import remember
+
+BY_WORKER = "about:service-worker"
+"""Stands for the address from which a document was loaded that a service worker made up."""
+DOCUMENT = "Document"
+_OWN = ("worker", "cache_storage")
+_KEPT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """``key``: to what it was the answer, and when; ``is_own``: the browser does not say that it
+    came from the network; ``is_cached``: it came out of a cache that scripts fill; ``is_known``:
+    the worker's requests were heard."""
+
+    key: str
+    is_own: bool
+    is_cached: bool
+    is_known: bool
+
+
+class WorkerDocuments:
+    """What workers had from the network, and the documents that they answered with."""
+
+    def __init__(self) -> None:
+        self._from_network: dict[str, bool] = {}
+        self._documents: dict[str, _Answer] = {}
+
+    def note(self, number: str, request: Request) -> None:
+        """A request has an answer, noted in ``request``."""
+        key = f"{request.answered_at} {request.base['method']} {request.base['url']}"
+        by_worker = request.passed_on or request.answered_by in _OWN
+        if request.session.via == "service_worker":
+            if not by_worker and not request.rewritten:
+                remember(self._from_network, key, True, _KEPT)
+        elif by_worker and request.kind == DOCUMENT:
+            is_cached = request.answered_by == "cache_storage"
+            answer = _Answer(key, not request.passed_on, is_cached, request.worker_known)
+            remember(self._documents, number, answer, _KEPT)
+
+    def maker_of(self, number: str) -> str | None:
+        """Return who made the document that a request asked for: `BY_WORKER` for a service worker
+        that answered by itself or out of a cache that scripts fill, an empty text where nobody
+        knows, None for the server."""
+        answer = self._documents.get(number)
+        if answer is None or (not answer.is_cached and answer.key in self._from_network):
+            return None
+        is_made = answer.is_cached or (answer.is_own and answer.is_known)
+        return BY_WORKER if is_made else ""
