@@ -34,7 +34,7 @@ demo: $(VENV)/ready $(BUNDLE) ## the main job on real Chromium: service, daemon,
 test: $(VENV)/ready $(BUNDLE) ## everything that must hold, but for the slow suites
 	@tools/system-packages $(DESKTOP) $(BROWSER) xvfb postgresql faketime docker-compose
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint $(LIGHT:%=$(VENV)-%/ready)
-	@nice $(BIN)/mypy >.build/mypy.txt 2>&1 & types=$$!; \
+	@nice $(BIN)/mypy >.build/mypy.txt 2>&1 & types=$$!; trap "kill $$types" INT; \
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal -ra $(ARGS); tests=$$?; \
 	wait $$types; types=$$?; [ $$types = 0 ] || cat .build/mypy.txt; exit $$(( tests ? tests : types ))
 

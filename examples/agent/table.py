@@ -145,9 +145,9 @@ def _share(line: Mapping[str, Any] | None) -> str:
 def _kinds(runs: Sequence[RunLog]) -> str:
     lines = []
     for kind in KINDS:
-        mine = [run for run in runs if run.kind == kind and run.is_done]
+        mine = [run for run in runs if run.kind == kind and run.unseen("end")]
         if mine:
-            lines.append(f"{kind}: {len(mine)} whole runs; {_pooled(mine)}")
+            lines.append(f"{kind}: {len(mine)} runs; {_pooled(mine)}")
     best = [
         max(won for _, won in run.curve()) for run in runs if run.kind == "sparse" and run.curve()
     ]
