@@ -11,6 +11,7 @@ from detectors.sdk.file_reads import (
     ReadArgs,
     as_object_list,
     facts_of,
+    goes_on,
     is_cut,
     read_index,
     read_keys,
@@ -43,19 +44,40 @@ def archive_lists(event: Event, world: World, args: ArchiveListsArgs) -> Iterato
     reported, and the rest decides, the step is null.
     """
     facts = facts_of(event, args)
-    if facts is None or ("entries" not in facts and (facts or not is_cut(event))):
+    cut = is_cut(event)
+    if facts is None or not _is_list(facts, cut):
         return
-    entries = [
-        entry for entry in as_object_list(facts.get("entries")) if isinstance(entry, Mapping)
-    ]
-    files = {_plain(entry.get("name")) for entry in entries if _is_file(entry)}
+    files, others = _entries(facts, cut)
     expected = {_plain(name) for name in args.names}
-    is_whole = not is_cut(event) and facts.get("count") == len(entries)
-    has_others = not files <= expected or any(map(_no_file, entries))
-    if args.only and has_others:
+    if args.only and (others or not files <= expected):
         return
-    is_known = is_whole or (expected <= files and not args.only)
-    yield from tell_verdict(event, expected <= files if is_known else None)
+    if expected <= files and not args.only:
+        yield from tell_verdict(event, True)
+    else:
+        is_whole = not cut and _is_told_whole(facts)
+        yield from tell_verdict(event, expected <= files if is_whole else None)
+
+
+def _is_list(facts: Mapping[str, object], cut: bool) -> bool:
+    """Whether entries were told, or so many that none was."""
+    return "entries" in facts or (cut and not facts)
+
+
+def _entries(facts: Mapping[str, object], cut: bool) -> tuple[set[str], bool]:
+    """The paths of files that are certain, and whether there is what is neither a file nor a
+    folder."""
+    entries = _objects(facts.get("entries"))
+    names = [entry.get("name") for entry in entries if _is_file(entry)]
+    files = {_plain(name) for name in names if not goes_on(name, cut)}
+    return files, any(map(_no_file, entries))
+
+
+def _is_told_whole(facts: Mapping[str, object]) -> bool:
+    return facts.get("count") == len(_objects(facts.get("entries")))
+
+
+def _objects(value: object) -> list[Mapping[str, object]]:
+    return [entry for entry in as_object_list(value) if isinstance(entry, Mapping)]
 
 
 def _is_file(entry: Mapping[str, object]) -> bool:

@@ -41,6 +41,9 @@ LINKED = {"entries": [{"name": "a.txt", "size": 0, "link": "/etc/passwd"}], "cou
 PIPED = {"entries": [{"name": "a.txt", "size": 0, "special": True}], "count": 1, "bytes": 0}
 LONG = "Dear Ada. " * 50
 """500 characters: one of the lengths at which the readers cut."""
+SHORT = "letters/of/march"
+"""The first 16 characters of a longer name: the shortest length at which they are cut."""
+CLIPPED = {"entries": [{"name": SHORT}, {"name": "a.txt"}], "count": 2}
 MARKS = {"value": {"bar": [{"type": "folder", "name": "Fun"}, {"type": "url", "name": None}]}}
 
 
@@ -182,6 +185,9 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (of(names=["a.txt"]), [told(ZIP)], 1),
         (of(names=["in/b", "a.txt"], only=True), [told(ZIP)], 1),
         (of(names=["a.txt"]), [told(ZIP, cut=True)], 1),
+        (of(names=["a.txt"]), [told(CLIPPED, cut=True)], 1),
+        (of(names=[SHORT, "a.txt"], only=True), [told(CLIPPED)], 1),
+        (of(names=["a.txt"]), [told({**ZIP, "count": 4})], 1),
     ],
     "image_like": [
         (of(to=SLOPE), [told(picture())], 1),
@@ -265,6 +271,9 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     "archive_lists": [
         (of(names=["b"], only=True), [told({"entries": [{"name": "b"}, *PIPED["entries"]], "count": 2})]),  # type: ignore[misc]
         (of(names=["c.txt", "in/b"], only=True), [told(ZIP, cut=True)]),
+        (of(names=["in/b", "a.txt"], only=True), [told({"entries": [*INSIDE, *LINKED["entries"]]}, cut=True)]),  # type: ignore[misc]
+        (of(names=["a.txt"], only=True), [told(CLIPPED)]),
+        (of(names=["a.txt"]), [told({"text": "a.txt"}, cut=True)]),
         (of(names=["a.txt", "c.txt"]), [told(ZIP)]),
         (of(names=["in"]), [told(ZIP)]),
         (of(names=["a.txt"], only=True), [told(ZIP)]),
@@ -333,6 +342,9 @@ UNKNOWN: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(names=["in/b", "a.txt"], only=True), [told(ZIP, cut=True)]),
         (of(names=["in/b", "a.txt"], only=True), [told({**ZIP, "count": 4})]),
         (of(names=["c.txt"]), [told(ZIP, cut=True)]),
+        (of(names=[SHORT + "/1.txt", "a.txt"], only=True), [told(CLIPPED, cut=True)]),
+        (of(names=[SHORT]), [told(CLIPPED, cut=True)]),
+        (of(names=["c.txt"]), [told({}, cut=True)]),
         (of(names=["c.txt"]), [told({**ZIP, "count": 4})]),
     ],
     "image_like": [
