@@ -145,6 +145,22 @@ class Table(Form):
         found = rows[1:] if self.header else rows
         return len(found) <= MAX_ITEMS and _same(self.rows, found, self.ordered, _row)
 
+    def excludes(self, beginning: Sequence[list[object] | None], count: int | None) -> bool:
+        """Whether no table that begins with these rows is the wanted one. None: a row that is not
+        known; ``count``: how many rows the table has, if that is known."""
+        first = int(self.header)
+        wanted = first + len(self.rows)
+        if len(beginning) > wanted or count not in (None, wanted):
+            return True
+        return any(
+            row is not None and not self._may_have(row, n)
+            for n, row in enumerate(beginning[first:])
+        )
+
+    def _may_have(self, row: list[object], n: int) -> bool:
+        rows = self.rows[n : n + 1] if self.ordered else self.rows
+        return any(_row(wanted, row) for wanted in rows)
+
 
 def table(value: object, options: Mapping[str, Json], path: Path) -> Table:
     """``{table: [[Lamp, {money: 12.5}], …], ordered: true, header: false}``."""

@@ -56,10 +56,10 @@ def file_is(event: Event, world: World, args: FileIsArgs) -> Iterator[Reading]:
     number of pages.
 
     A file whose name claims a format, and which is damaged or has another one, does not match.
-    True until the file is read with other facts, or is gone. A missing value is null. If the file
-    was reported as cut and what was left out decides, the step is null. A file that could not be
-    read matches nothing, so it does not show a forbidden word either: put `none_of` rules about it
-    into an `all_of` with `whole`.
+    True until the file is read with other facts, or is gone. A missing value counts as the value
+    null. If the file was reported as cut and what was left out decides, the step is null. A file
+    that could not be read matches nothing, so it does not show a forbidden word either: put
+    `none_of` rules about it into an `all_of` with `whole`.
     """
     facts = facts_of(event, args)
     if facts is None or (

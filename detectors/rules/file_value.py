@@ -14,12 +14,17 @@ from detectors.sdk.file_reads import (
     facts_are,
     facts_of,
     is_cut,
+    is_missing,
     read_index,
     read_keys,
     tell_verdict,
 )
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
+
+_KEYED_BY_TEXTS = frozenset(("json", "toml", "xml", "ini", "prefs", "gimprc"))
+"""Formats of which an object that was cut has as many keys as are reported; of YAML, 1 and "1"
+become one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +49,16 @@ def file_value(event: Event, world: World, args: FileValueArgs) -> Iterator[Read
     """The value at one place of a JSON, YAML, TOML, XML, ini or preferences file matches.
 
     A key may contain dots. Values of ini files and attributes are texts, so that 1 is "1" or
-    {number: 1}. A missing value is null. If the
-    file was reported as cut and what was left out decides, the step is null. True until the file
-    is read with another value, or is gone.
+    {number: 1}. A missing value counts as the value null. If the file was reported as cut and what
+    was left out decides, the step is null. True until the file is read with another value, or is
+    gone.
     """
     facts = facts_of(event, args)
     cut = is_cut(event)
     if facts is None or ("value" not in facts and not (cut and not facts)):
         return
-    found = value_at(facts.get("value"), args.at)
-    yield from tell_verdict(event, facts_are(args.value.facts, {"value": found}, cut))
+    whole = facts.get("value")
+    found = value_at(whole, args.at)
+    is_known = event.data.get("format") in _KEYED_BY_TEXTS and is_missing(whole, args.at)
+    verdict = facts_are(args.value.facts, {"value": found}, cut and not is_known)
+    yield from tell_verdict(event, verdict)

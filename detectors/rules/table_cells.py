@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from detectors.matchers import IntRange, TextMatch
+from detectors.matchers.structures import Table
 from detectors.model.codec import canonical
+from detectors.model.kinds.limits import READ_COLUMNS, READ_ITEMS
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
@@ -19,6 +21,7 @@ from detectors.sdk.file_reads import (
     facts_of,
     goes_on,
     is_cut,
+    may_be_nulled,
     may_go_on,
     read_index,
     read_keys,
@@ -31,6 +34,8 @@ from detectors.sdk.world import World
 
 _CELL = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
 MAX_QUERY = 4_000
+_MOST_ROWS = 1 << 62
+"""More rows than any table has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,59 +95,33 @@ def table_cells(event: Event, world: World, args: TableCellsArgs) -> Iterator[Re
     or formulas.
 
     Values of spreadsheets are those that their program stored last. An empty cell is the empty
-    text. Where a sheet was not reported whole and the rest decides, as it does for `table` and
-    `rows`, the step is null. True until the file is read with other content, or is gone.
+    text. Where a sheet was not reported whole and the rest decides, the step is null; the number of
+    its rows is known all the same. True until the file is read with other content, or is gone.
     """
     facts = facts_of(event, args)
     if facts is None:
         return
     cut = is_cut(event)
-    sheet = _find_sheet(facts, args.sheet)
-    if sheet is not None:
-        yield from tell_verdict(event, _is_as_expected(sheet, args, cut))
+    found = _find_sheet(facts, args.sheet)
+    if found is not None:
+        yield from tell_verdict(event, _judge_sheet(_read_sheet(found, facts, cut), args))
     elif may_go_on(facts, "sheets", cut):
         yield from tell_verdict(event, None)
 
 
-def _is_as_expected(sheet: Mapping[str, object], args: TableCellsArgs, cut: bool) -> bool | None:
-    """Whether the sheet has all that the rule asks for; None where that hangs on what was left out;
-    ``cut``: not all of it was told."""
-    rows = [as_object_list(row) for row in as_object_list(sheet.get("rows"))]
-    size = as_object_list(sheet.get("size"))
-    is_partial = cut or sheet.get("more") is True
-    values = _has_values(sheet, rows, args, is_partial)
-    return all_are((values, _has_size(rows, size, args, is_partial)))
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """What was told of a sheet. ``more``: it has more rows than were counted; ``cut``: ends of its
+    texts may have been left out; ``partial``: rows, cells and formulas, too; ``nulled``: a null may
+    stand for a value."""
 
-
-def _has_size(
-    rows: Sequence[Sequence[object]], size: Sequence[object], args: TableCellsArgs, cut: bool
-) -> bool | None:
-    """Whether it is the table, and has the number of rows, that the rule names."""
-    if args.table is None and args.rows is None:
-        return True
-    if cut:
-        return None
-    is_table = args.table is None or (
-        list(size[:1]) == [len(rows)] and args.table.matches(canonical(rows).decode())
-    )
-    return is_table and (args.rows is None or args.rows.matches(size[0] if size else None))
-
-
-def _has_values(
-    sheet: Mapping[str, object], rows: Sequence[Sequence[object]], args: TableCellsArgs, cut: bool
-) -> bool | None:
-    """Whether it has the cells, the row and the formulas that the rule names."""
-    return all_are(
-        (
-            args.cells is None or _has_cells(rows, args.cells, cut),
-            args.row is None or _some_row(rows, args.row, cut),
-            args.formulas is None or _formulas(sheet.get("formulas"), args.formulas, cut),
-        )
-    )
-
-
-def _has_cells(rows: Sequence[Sequence[object]], cells: FieldsMatch, cut: bool) -> bool | None:
-    return all_are(_is(expected, _cell_at(rows, cell, cut), cut) for cell, expected in cells.fields)
+    rows: Sequence[list[object]]
+    size: Sequence[object]
+    formulas: Mapping[str, object]
+    more: bool
+    cut: bool
+    partial: bool
+    nulled: bool
 
 
 def _find_sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[str, object] | None:
@@ -154,7 +133,106 @@ def _find_sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[
     return None
 
 
-def _cell_at(rows: Sequence[Sequence[object]], cell: str, cut: bool) -> object:
+def _read_sheet(sheet: Mapping[str, object], facts: Mapping[str, object], cut: bool) -> _Sheet:
+    rows = [as_object_list(row) for row in as_object_list(sheet.get("rows"))]
+    size = as_object_list(sheet.get("size"))
+    formulas = mapping(sheet.get("formulas"))
+    more = sheet.get("more") is True
+    nulled = cut and may_be_nulled(facts)
+    # Rows are cut at one length: where the widest is whole, each is.
+    is_whole = size == [len(rows), max(map(len, rows), default=0)] and not nulled
+    partial = more or (cut and not is_whole)
+    return _Sheet(rows, size, formulas, more, cut or more, partial, nulled)
+
+
+def _judge_sheet(sheet: _Sheet, args: TableCellsArgs) -> bool | None:
+    """Whether the sheet has all that the rule asks for; None where that hangs on what was left
+    out."""
+    return all_are(
+        (
+            args.cells is None or _judge_cells(sheet, args.cells),
+            args.row is None or _judge_row(sheet, args.row),
+            args.formulas is None or _judge_formulas(sheet, args.formulas),
+            args.table is None or _judge_table(sheet, args.table),
+            args.rows is None or _judge_count(sheet, args.rows),
+        )
+    )
+
+
+def _judge_cells(sheet: _Sheet, cells: FieldsMatch) -> bool | None:
+    return all_are(
+        _judge_value(wanted, _cell_at(sheet, cell), sheet) for cell, wanted in cells.fields
+    )
+
+
+def _judge_row(sheet: _Sheet, wanted: FieldsMatch) -> bool | None:
+    """Whether one of the rows below the first has these values."""
+    if not sheet.rows:
+        return None if sheet.partial else False
+    heads = sheet.rows[0]
+    names = [None if goes_on(head, sheet.cut) else str(value_text(head)) for head in heads]
+    columns: list[tuple[int, TextMatch | bool]] = []
+    for name, value in wanted.fields:
+        if name not in names:
+            return None if sheet.partial or None in names else False
+        columns.append((names.index(name), value))
+    return any_is(
+        (_judge_columns(row, columns, sheet) for row in sheet.rows[1:]), more=sheet.partial
+    )
+
+
+def _judge_columns(
+    row: Sequence[object], columns: Sequence[tuple[int, TextMatch | bool]], sheet: _Sheet
+) -> bool | None:
+    return all_are(
+        _judge_value(value, _cell_text(row, place, sheet), sheet) for place, value in columns
+    )
+
+
+def _judge_formulas(sheet: _Sheet, wanted: FieldsMatch) -> bool | None:
+    partial = sheet.partial or (sheet.cut and len(sheet.formulas) in READ_ITEMS)
+    return all_are(
+        _judge_value(value, sheet.formulas.get(cell), replace(sheet, partial=partial))
+        for cell, value in wanted.fields
+    )
+
+
+def _judge_table(sheet: _Sheet, wanted: TextMatch) -> bool | None:
+    """Whether the sheet is this table: it is not if its size, or one of its rows, rules that
+    out."""
+    rows = [row if _is_certain(row, sheet) else None for row in sheet.rows]
+    if not sheet.partial and None not in rows:
+        is_told = list(sheet.size[:1]) == [len(rows)]
+        return is_told and wanted.matches(canonical(rows).decode())
+    if not isinstance(wanted.typed, Table):
+        return None
+    counted = sheet.size[0] if sheet.size and not sheet.more else None
+    count = counted if isinstance(counted, int) else None
+    return False if wanted.typed.excludes(rows, count) else None
+
+
+def _is_certain(row: Sequence[object], sheet: _Sheet) -> bool:
+    """Whether the row is told with all its cells, and each of them whole."""
+    if not sheet.cut:
+        return True
+    is_wide = len(row) in READ_ITEMS or len(row) >= READ_COLUMNS
+    if is_wide and list(sheet.size[1:2]) != [len(row)]:
+        return False
+    return not any(goes_on(cell, True) or (cell is None and sheet.nulled) for cell in row)
+
+
+def _judge_count(sheet: _Sheet, wanted: IntRange) -> bool | None:
+    count = sheet.size[0] if sheet.size else None
+    if not isinstance(count, int):
+        return None if sheet.cut else False
+    if not sheet.more:
+        return wanted.matches(count)
+    if wanted.matches(count + 1) and wanted.matches(_MOST_ROWS):
+        return True
+    return False if wanted.most <= count else None
+
+
+def _cell_at(sheet: _Sheet, cell: str) -> object:
     place = _CELL.fullmatch(cell)
     if place is None:
         return None
@@ -162,47 +240,24 @@ def _cell_at(rows: Sequence[Sequence[object]], cell: str, cut: bool) -> object:
     for letter in place[1]:
         column = column * 26 + ord(letter) - 64
     row = int(place[2])
-    if row > len(rows) or column > max(map(len, rows)):
+    if row > len(sheet.rows) or column > max(map(len, sheet.rows)):
         return None
-    return _cell_text(rows[row - 1], column - 1, cut)
+    return _cell_text(sheet.rows[row - 1], column - 1, sheet)
 
 
-def _cell_text(row: Sequence[object], place: int, cut: bool) -> object:
+def _cell_text(row: Sequence[object], place: int, sheet: _Sheet) -> object:
     """What stands there; an empty cell is the empty text, but where something was left out."""
     found = row[place] if place < len(row) else None
-    return "" if found is None and not cut else found
+    return "" if found is None and not sheet.partial else found
 
 
-def _is(wanted: TextMatch | bool, value: object, cut: bool) -> bool | None:
+def _judge_value(wanted: TextMatch | bool, value: object, sheet: _Sheet) -> bool | None:
     """Whether a value is as wanted; None where it, or its end, was left out."""
     if value is None:
-        return None if cut else False
+        return None if sheet.partial else False
     if isinstance(wanted, bool):
         return value is wanted
     if isinstance(value, int | float) and wanted.matches_json(value):
         return True  # by its number, whatever a locale makes of its digits
     text = value_text(value)
-    return text is not None and text_is(wanted, text, goes_on(value, cut))
-
-
-def _some_row(rows: Sequence[Sequence[object]], wanted: FieldsMatch, cut: bool) -> bool | None:
-    if not rows:
-        return None if cut else False
-    names = [str(value_text(name)) for name in rows[0]]
-    columns: list[tuple[int, TextMatch | bool]] = []
-    for name, value in wanted.fields:
-        if name not in names:
-            return None if cut else False
-        columns.append((names.index(name), value))
-    return any_is((_has_columns(row, columns, cut) for row in rows[1:]), more=cut)
-
-
-def _has_columns(
-    row: Sequence[object], columns: Sequence[tuple[int, TextMatch | bool]], cut: bool
-) -> bool | None:
-    return all_are(_is(value, _cell_text(row, place, cut), cut) for place, value in columns)
-
-
-def _formulas(found: object, wanted: FieldsMatch, cut: bool) -> bool | None:
-    known = mapping(found)
-    return all_are(_is(value, known.get(cell), cut) for cell, value in wanted.fields)
+    return text is not None and text_is(wanted, text, goes_on(value, sheet.cut))

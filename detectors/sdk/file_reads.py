@@ -11,7 +11,7 @@ from detectors.matchers import FactsMatch, TextMatch
 from detectors.matchers.facts import Wanted
 from detectors.matchers.plain import glob, text_key
 from detectors.model.errors import UnseenError
-from detectors.model.kinds.limits import READ_ENDS, READ_PARTS
+from detectors.model.kinds.limits import READ_ENDS, READ_ITEMS, READ_KEY, READ_PARTS, READ_VALUES
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.cut_off import CUT_OFF, begin_deep, judge_beginning, judge_text
@@ -126,6 +126,40 @@ def is_cut(event: Event) -> bool:
 def goes_on(text: object, cut: bool) -> bool:
     """Whether ``text`` may be the beginning of a longer one."""
     return cut and isinstance(text, str) and len(text) in READ_ENDS
+
+
+def is_missing(value: object, at: Iterable[str]) -> bool:
+    """Whether there is surely nothing at a path of keys and indices into a value that was cut,
+    though all keys of its file are texts: a list or an object on the way was reported whole."""
+    for step in at:
+        if isinstance(value, Mapping) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and int(step[:7]) < len(value):
+            value = value[int(step)]
+        else:
+            return _is_whole(value)
+    return False
+
+
+def _is_whole(value: object) -> bool:
+    """Whether what was reported of a value is all of it, but for what stands deeper; a null may be
+    one of too many values."""
+    if isinstance(value, Mapping) and any(len(key) >= READ_KEY for key in value):
+        return False  # keys that begin alike have become one
+    if isinstance(value, Mapping | list):
+        return len(value) not in READ_ITEMS
+    return value is not None
+
+
+def may_be_nulled(facts: object) -> bool:
+    """Whether some null in cut facts may stand for a value: there were too many values."""
+    return _count_values(facts) > READ_VALUES
+
+
+def _count_values(value: object) -> int:
+    if isinstance(value, Mapping):
+        return 1 + sum(map(_count_values, value.values()))
+    return 1 + sum(map(_count_values, value)) if isinstance(value, list) else 1
 
 
 def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool | None:

@@ -29,6 +29,17 @@ SALES = {"sheets": [
     {"name": "Sales", "rows": ROWS, "size": [3, 3], "formulas": {"B4": "=SUM(B2:B3)"}},
     {"name": "Notes", "rows": [["later"]], "size": [1, 1]},
 ]}  # fmt: skip
+PARTIAL = {"sheets": [{"name": "Sales", "rows": ROWS[:2], "size": [4, 3]}]}
+"""Two of a sheet's four rows."""
+MANY_ROWS = {"sheets": [{"name": "", "rows": [["n"], [1]], "size": [501, 1], "more": True}]}
+"""A query's result of more rows than are counted."""
+NULLED = {
+    "sheets": [
+        {"name": "", "rows": [["n", "m"], [None, None]], "size": [2, 2]},
+        {"rows": [[0] * 25] * 800},
+    ]
+}
+"""So many values that some are reported as null."""
 INSIDE = [
     {"name": "./a.txt", "size": 3},
     {"name": "in", "size": 0, "folder": True},
@@ -41,6 +52,8 @@ LINKED = {"entries": [{"name": "a.txt", "size": 0, "link": "/etc/passwd"}], "cou
 PIPED = {"entries": [{"name": "a.txt", "size": 0, "special": True}], "count": 1, "bytes": 0}
 LONG = "Dear Ada. " * 50
 """500 characters: one of the lengths at which the readers cut."""
+SIX = {f"k{n}": n for n in range(6)}
+"""Six keys: the lowest number at which they are cut."""
 SHORT = "letters/of/march"
 """The first 16 characters of a longer name: the shortest length at which they are cut."""
 CLIPPED = {"entries": [{"name": SHORT}, {"name": "a.txt"}], "count": 2}
@@ -143,6 +156,11 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (of(at=["none"], value=None), [told(PREFS)], 1),
         (of(at=["qt", "bgcone"], value={"number": 0}), [told({"value": {"qt": {"bgcone": "0"}}})], 1),
         (of(at=["tabs", "count"], value=3), [told(PREFS, cut=True)], 1),
+        (of(at=["none"], value=None), [told(PREFS, format="json", cut=True)], 1),
+        (of(at=["tabs", "none"], value=None), [told(PREFS, format="prefs", cut=True)], 1),
+        (of(at=["tabs", "count", "none"], value=None), [told(PREFS, format="json", cut=True)], 1),
+        (of(at=["list", "2"], value=None), [told(PREFS, format="json", cut=True)], 1),
+        (of(at=["k6"], value=None), [told({"value": SIX})], 1),
         (of(at=["bar"], value={"json": "$[?@.type=='folder'].name", "value": "Fun"}), [told(MARKS, cut=True)], 1),
     ],
     "file_is": [
@@ -171,6 +189,13 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
          [told({"sheets": [{"name": "", "rows": [["n"], [2]], "size": [2, 1]}]}, query="SELECT 2 AS n")], 1),
         (of(cells={"A2": "Lamp"}), [told(SALES, cut=True)], 1),
         (of(cells={"C3": ""}), [told(SALES)], 1),
+        (of(cells={"C3": ""}), [told(SALES, cut=True)], 1),
+        (of(row={"Name": "Desk", "Sold": ""}), [told(SALES, cut=True)], 1),
+        (of(cells={"A1": "Name", "A2": "Lamp"}), [told({"sheets": [SALES["sheets"][0], *PARTIAL["sheets"]]}, cut=True)], 1),
+        (of(rows=3), [told(SALES, cut=True)], 1),
+        (of(rows=4), [told(PARTIAL, cut=True)], 1),
+        (of(rows={"min": 502}), [told(MANY_ROWS, cut=True)], 1),
+        (of(table={"table": [["later"]]}, sheet="Notes"), [told(SALES, cut=True)], 1),
         (of(row={"Name": "Desk", "Sold": ""}), [told(SALES)], 1),
         (of(cells={"A1": {"contains": "Ada"}}), [told({"sheets": [{"rows": [[LONG]]}]}, cut=True)], 1),
     ],
@@ -222,6 +247,9 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     ],
     "file_value": [
         (of(at=["tabs", "count"], value=4), [told(PREFS, cut=True)]),
+        (of(at=["none"], value="x"), [told(PREFS, format="json", cut=True)]),
+        (of(at=["list", "2"], value="c"), [told(PREFS, format="toml", cut=True)]),
+        (of(at=["tabs", "open", "none"], value=True), [told(PREFS, format="json", cut=True)]),
         (of(at=["tabs", "count"], value="3"), [told(PREFS)]),
         (of(at=["tabs", "open"], value=1), [told(PREFS)]),
         (of(at=["browser", "homepage"], value="https://shop.test/"), [told(PREFS)]),
@@ -245,6 +273,17 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     ],
     "table_cells": [
         (of(cells={"A2": "Sofa"}), [told(SALES, cut=True)]),
+        (of(cells={"A9": "Lamp"}), [told(SALES, cut=True)]),
+        (of(row={"Name": "Sofa"}), [told(SALES, cut=True)]),
+        (of(row={"Colour": "red"}), [told(SALES, cut=True)]),
+        (of(formulas={"B9": "=A1"}), [told(SALES, cut=True)]),
+        (of(rows=2), [told(PARTIAL, cut=True)]),
+        (of(rows={"max": 501}), [told(MANY_ROWS, cut=True)]),
+        (of(table={"table": [["later"]]}), [told(PARTIAL, cut=True)]),
+        (of(table={"table": [["n"], ["1"]], "header": False}), [told({"sheets": [{"rows": [["n"], [1], [2]]}]}, cut=True)]),
+        (of(table={"table": [ROWS[0], ["Sofa", 12.5, "true"], ["x"], ["x"]]}), [told(PARTIAL, cut=True)]),
+        (of(table={"table": [["x"], ["y"], ["Sofa"], ROWS[0]], "ordered": False}), [told(PARTIAL, cut=True)]),
+        (of(table={"table": [["never"]]}, sheet="Notes"), [told(SALES, cut=True)]),
         (of(cells={"A2": "Sofa", "A9": "Lamp"}), [told(SALES, cut=True)]),
         (of(cells={"A2": "Lamp", "B2": {"number": 13}}), [told(SALES)]),
         (of(cells={"C2": "Lamp"}), [told(SALES)]),
@@ -307,6 +346,13 @@ UNKNOWN: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(at=["bar"], value={"json": "$[*].type", "value": {"contains": "o"}, "every": True}),
          [told({"value": {"bar": [{"type": "folder"}]}}, cut=True)]),
         (of(at=["none"], value=None), [told(PREFS, cut=True)]),
+        (of(at=["none"], value=None), [told(PREFS, format="yaml", cut=True)]),
+        (of(at=["k6"], value=6), [told({"value": SIX}, format="json", cut=True)]),
+        (of(at=["6"], value="6"), [told({"value": list(SIX)}, format="json", cut=True)]),
+        (of(at=["k6"], value=6), [told({"value": {"k" * 200: 6}}, format="json", cut=True)]),
+        (of(at=["deep", "none"], value=6), [told({"value": {"deep": None}}, format="json", cut=True)]),
+        (of(at=["k0"], value=None), [told({"value": {"k0": None}}, format="json", cut=True)]),
+        (of(at=["none"], value=None), [told({}, format="json", cut=True)]),
         (of(at=["list"], value={"list": ["b", "a"]}), [told(PREFS, cut=True)]),
         (of(at=["text"], value=LONG), [told({"value": {"text": LONG}}, cut=True)]),
         (of(at=["list", "2"], value="c"), [told(PREFS, cut=True)]),
@@ -322,14 +368,22 @@ UNKNOWN: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(facts={"text": {"contains": "Total"}}), [told({**DECK, "text": "Plan"}, cut=True)]),
     ],
     "table_cells": [
-        (of(cells={"C3": ""}), [told(SALES, cut=True)]),
+        (of(cells={"C3": ""}), [told(PARTIAL, cut=True)]),
+        (of(cells={"A2": ""}), [told(NULLED, cut=True)]),
+        (of(table={"table": [["n", "m"], ["1", "2"]]}), [told(NULLED, cut=True)]),
         (of(cells={"A1": LONG}), [told({"sheets": [{"rows": [[LONG]]}]}, cut=True)]),
         (of(row={"n": LONG}), [told({"sheets": [{"rows": [["n"], [LONG]]}]}, cut=True)]),
         (of(formulas={"A1": LONG}), [told({"sheets": [{"rows": [[1]], "formulas": {"A1": LONG}}]}, cut=True)]),
-        (of(rows=3), [told(SALES, cut=True)]),
-        (of(table={"table": [["later"]]}, sheet="Notes"), [told(SALES, cut=True)]),
-        (of(cells={"A9": "Lamp"}), [told(SALES, cut=True)]),
-        (of(row={"Name": "Sofa"}), [told(SALES, cut=True)]),
+        (of(rows=600), [told(MANY_ROWS, cut=True)]),
+        (of(rows=2), [told({"sheets": [{"rows": ROWS[:2]}]}, cut=True)]),
+        (of(table={"table": [ROWS[0], ["Lamp", "12.5", "true"], ["x"], ["y"]]}), [told(PARTIAL, cut=True)]),
+        (of(table={"table": [["y"], ["Lamp", "12.5", "true"], ["x"], ROWS[0]], "ordered": False}), [told(PARTIAL, cut=True)]),
+        (of(table={"table": [[LONG]]}), [told({"sheets": [{"rows": [[LONG]], "size": [1, 1]}]}, cut=True)]),
+        (of(table={"contains": "Sofa"}), [told(PARTIAL, cut=True)]),
+        (of(cells={"A9": "Lamp"}), [told(PARTIAL, cut=True)]),
+        (of(row={"Name": "Sofa"}), [told(PARTIAL, cut=True)]),
+        (of(row={LONG: "1"}), [told({"sheets": [{"rows": [[LONG], [1]], "size": [2, 1]}]}, cut=True)]),
+        (of(formulas={"B9": "=A1"}), [told({"sheets": [{"rows": [[1]], "size": [1, 1], "formulas": {f"A{n}": "=1" for n in range(6)}}]}, cut=True)]),
         (of(sheet="Costs", cells={"A1": "later"}), [told(SALES, cut=True)]),
     ],
     "document_part": [

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentd.readers.bounds import MAX_CHARACTERS
+from agentd.readers.bounds import MAX_CHARACTERS, MAX_NODES
+from agentd.readers.sheets import MAX_COLUMNS
 from agentd.sources.ax.model import MAX_NAME_LENGTH
 from agentd.sources.cdp.folds.dialogs import MAX_CHARACTERS as MAX_DIALOG
 from agentd.sources.cdp.folds.tabs import MAX_TITLE_LENGTH
@@ -393,3 +394,4 @@ def test_the_limits_are_those_of_the_daemon() -> None:
     while lengths[-1] > 16:
         lengths.append(max(16, lengths[-1] // 2))
     assert frozenset(lengths) == limits.READ_ENDS
+    assert (limits.READ_VALUES, limits.READ_COLUMNS) == (MAX_NODES, MAX_COLUMNS)

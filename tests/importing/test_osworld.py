@@ -90,7 +90,10 @@ ALMOST: list[tuple[dict[str, Any], list[Said], float | None]] = [
     (SHEETS, [told({"sheets": [{"rows": ROWS, "size": [2, 2]}]})], 1.0),
     (SHEETS, [told({"sheets": [{"rows": [["n", "x"], ["1", "2"]], "size": [2, 2]}]})], 0.0),
     (SHEETS, [told({"sheets": [{"rows": [[*row, "more"] for row in ROWS], "size": [2, 3]}]})], 0.0),
-    (SHEETS, [told({"sheets": [{"rows": ROWS, "size": [2, 2]}]}, cut=True)], None),
+    (SHEETS, [told({"sheets": [{"rows": ROWS, "size": [2, 2]}]}, cut=True)], 1.0),
+    (SHEETS, [told({"sheets": [{"rows": ROWS, "size": [3, 2]}]}, cut=True)], 0.0),
+    (SHEETS, [told({"sheets": [{"rows": ROWS[:1], "size": [2, 2]}]}, cut=True)], None),
+    (SHEETS, [told({"sheets": [{"rows": ROWS}]}, cut=True)], None),
     (
         task("compare_pptx_files", vm("a"), gold("gold.pptx")),
         [told({"slides": [SLIDE, SLIDE], "count": 2})],

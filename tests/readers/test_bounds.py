@@ -19,9 +19,13 @@ import pytest
 
 from agentd.readers import bounds
 from agentd.readers.bounds import MAX_BYTES, MAX_ITEMS, fit_facts
+from agentd.readers.request import Facts
 from detectors.model.kinds.limits import READ_ENDS as ENDS
+from detectors.model.kinds.limits import READ_ITEMS, READ_KEY
+from tests.detectors.tables_reads import told as told_read
 from tests.readers.making import make, sqlite
 from tests.readers.reading import facts, told
+from tests.support.logs import episode, ruleset, run
 
 LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><x>&b;</x>'
 ALIASES = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -215,6 +219,67 @@ def test_rules_know_where_texts_are_cut(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(bounds, "MAX_BYTES", room)
         lengths.add(len(fit_facts({"text": "x" * 50_000})[0]["text"]))
     assert lengths == ENDS
+
+
+def test_rules_know_where_lists_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is cut, a list or an object of any other length is whole; a key of fewer characters,
+    too."""
+    lengths = set()
+    for power in range(30):
+        monkeypatch.setattr(bounds, "MAX_BYTES", int(20 * 1.2**power))
+        for value in ([7] * 3_000, {str(n): 7 for n in range(3_000)}):
+            clipped, cut = fit_facts({"value": value})
+            assert cut
+            lengths.add(len(clipped.get("value", ())))
+    assert lengths - {0} == READ_ITEMS
+    monkeypatch.undo()
+    assert max(map(len, fit_facts({"k" * 300: 1})[0])) == READ_KEY
+
+
+SHEETS = {
+    "sheets": [
+        {"name": "a", "rows": [[f"{row}.{n}" for n in range(7)] for row in range(9)], "size": [9, 7]},
+        {"name": "b", "rows": [["w" * (5 * n + 1) for n in range(12)]] * 40, "size": [40, 12]},
+    ]
+}  # fmt: skip
+VALUES = {
+    "value": {
+        "few": {"a": 1},
+        "list": ["x" * n for n in range(40)],
+        "many": {f"k{n}": n for n in range(90)},
+    }
+}
+OF_SHEETS: list[dict[str, object]] = [
+    {"cells": {"A9": "8.0", "G9": "8.6"}}, {"cells": {"A10": ""}}, {"row": {"0.0": "8.0", "0.6": "8.6"}},
+    {"row": {"0.0": "9.0"}}, {"rows": 9}, {"rows": 10}, {"sheet": "b", "rows": 40}, {"sheet": "b", "rows": 25},
+    {"table": {"table": [[f"{row}.{n}" for n in range(7)] for row in range(9)], "header": False}},
+    {"table": {"table": [[f"{row}.{n}" for n in range(7)] for row in range(8)], "header": False}},
+    {"sheet": "b", "cells": {"L40": "w" * 56}}, {"sheet": "b", "cells": {"L40": "w" * 31}},
+]  # fmt: skip
+OF_VALUES: list[dict[str, object]] = [
+    {"at": ["few", "a"], "value": 1}, {"at": ["few", "b"], "value": None}, {"at": ["many", "k89"], "value": 89},
+    {"at": ["many", "k90"], "value": None}, {"at": ["list", "39"], "value": "x" * 39}, {"at": ["none"], "value": None},
+    {"at": ["list", "40"], "value": None}, {"at": ["list", "16"], "value": "x" * 16}, {"at": ["many", "k90"], "value": 1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "whole", "args"),
+    [("table_cells", SHEETS, one) for one in OF_SHEETS] + [("file_value", VALUES, one) for one in OF_VALUES],
+)  # fmt: skip
+def test_of_what_is_cut_a_rule_says_what_it_says_of_the_whole_or_nothing(
+    monkeypatch: pytest.MonkeyPatch, rule: str, whole: Facts, args: dict[str, object]
+) -> None:
+    milestone = {"id": "m", "component": "ui", "when": {rule: {"path": "a", **args}}}
+    rules = ruleset(milestone, weights={"ui": 1.0})
+
+    def paid(facts: Facts, cut: bool) -> float | None:
+        return run(rules, *episode([told_read(facts, format="json", cut=cut)]))[0].reward
+
+    expected = paid(whole, False)
+    for room in (60, 90, 200, 300, 500, 900, 1_500, 2_500, 4_000, 8_000, 12_000):
+        monkeypatch.setattr(bounds, "MAX_BYTES", room)
+        assert paid(*fit_facts(whole)) in (expected, None), room
 
 
 async def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -32,6 +32,14 @@ MAX_CLASSES = 20
 
 READ_ENDS = frozenset((32_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 125, 62, 31, 16))
 """Lengths at which the readers of files cut texts (agentd/readers/bounds.py)."""
+READ_ITEMS = frozenset((1_000, 666, 444, 296, 197, 131, 87, 58, 38, 25, 16, 10, 6))
+"""Numbers of items, or of keys, at which they cut lists and objects."""
+READ_KEY = 200
+"""Characters at which they cut a key."""
+READ_COLUMNS = 256
+"""Cells at which they cut the rows of spreadsheets."""
+READ_VALUES = 20_000
+"""Values of one file after which they report null for each."""
 READ_PARTS = ("pages", "slides")
 """Lists of which the readers of files leave out the end, and then its texts in the ``text`` beside,
 which may have any length."""
