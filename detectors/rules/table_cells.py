@@ -34,7 +34,7 @@ from detectors.sdk.world import World
 
 _CELL = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
 MAX_QUERY = 4_000
-_MOST_ROWS = 1 << 62
+MAX_ROWS = 1 << 62
 """More rows than any table has."""
 
 
@@ -227,7 +227,7 @@ def _judge_count(sheet: _Sheet, wanted: IntRange) -> bool | None:
         return None if sheet.cut else False
     if not sheet.more:
         return wanted.matches(count)
-    if wanted.matches(count + 1) and wanted.matches(_MOST_ROWS):
+    if wanted.matches(count + 1) and wanted.matches(MAX_ROWS):
         return True
     return False if wanted.most <= count else None
 
