@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import orjson
 
 from api.suggestions.event_values import split_address
+from detectors.matchers.typed_base import json_text
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
+from detectors.sdk.request_facts import is_partial
 from lab.proposal.candidates import TaskCandidate
 
 MAX_FACTS = 64
 _ACCEPTED = range(200, 300)
+_METHODS = ("PUT", "POST", "PATCH")
+_GRAPHQL = frozenset(("query", "variables", "operationName", "extensions"))
+_Item = TypeVar("_Item", bound=JsonValue)
 _IDS = ("id", "iid", "key", "email", "name")
 
 
@@ -55,34 +60,65 @@ def state_candidates(
 
 
 def sent_states(log: Sequence[Event], origin: str | None) -> dict[tuple[str, str], SentState]:
-    """Return what was accepted at each address of the site more than once, by method and path."""
+    """Return the state that the site took at each address before the first step, and changed since,
+    by method and path. An address that took anything else too, or of which a document is not known
+    whole, has none."""
     found: dict[tuple[str, str], SentState] = {}
+    refused: set[tuple[str, str]] = set()
     began = False
     for event in log:
         began = began or event.kind == "step.began"
-        if event.kind != "request.finished" or event.data.get("status") not in _ACCEPTED:
+        place = _place_of(event, origin)
+        if place is None:
             continue
-        where, path, _ = split_address(event.data.get("url"))
         document = _document(event)
-        if document is None or where is None or where != origin:
-            continue
-        place = (str(event.data.get("method")), path)
-        known = found.get(place)
-        first = document if known is None or not began else known.first
-        found[place] = SentState(first, document, event.seq)
-    return {place: state for place, state in found.items() if state.first != state.last}
+        if document is None:
+            refused.add(place)
+        elif not began:
+            found[place] = SentState(document, document, event.seq)
+        elif place in found:
+            found[place] = found[place]._replace(last=document, event=event.seq)
+    return {
+        place: state
+        for place, state in found.items()
+        if place not in refused and not _is_equal(state.first, state.last)
+    }
 
 
-def _document(event: Event) -> JsonValue:
-    """Return the object that a request carries; None for anything else."""
-    if event.data.get("method") not in ("PUT", "POST", "PATCH"):
+def _place_of(event: Event, origin: str | None) -> tuple[str, str] | None:
+    """Return method and path of a request with content that the site accepted; None for others."""
+    method = event.data.get("method")
+    is_accepted = event.kind == "request.finished" and event.data.get("status") in _ACCEPTED
+    if not is_accepted or method not in _METHODS:
         return None
-    text = mapping(event.data.get("body")).get("text")
+    where, path, _ = split_address(event.data.get("url"))
+    return (str(method), path) if where is not None and where == origin else None
+
+
+def _document(event: Event) -> JsonObject | None:
+    """Return the object that a request carries whole; None for anything else, a call among it: that
+    says what to do, not how things stand."""
+    body = mapping(event.data.get("body"))
+    text = body.get("text")
+    if is_partial(body) or not isinstance(text, str):
+        return None
     try:
-        found: JsonValue = orjson.loads(text) if isinstance(text, str) else None
+        found: JsonValue = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    return found if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) and not _is_call(found) else None
+
+
+def _is_call(document: JsonObject) -> bool:
+    """Return whether a document is a request of GraphQL or of JSON-RPC, which have one address for
+    all that they do."""
+    is_graphql = isinstance(document.get("query"), str) and document.keys() <= _GRAPHQL
+    return is_graphql or "jsonrpc" in document
+
+
+def _is_equal(one: JsonValue, other: JsonValue) -> bool:
+    """Return whether two values are the same as JSON: 1 is 1.0, not true."""
+    return one == other and json_text(one) == json_text(other)
 
 
 def _shared(states: Sequence[tuple[JsonValue, JsonValue]]) -> Iterator[JsonObject]:
@@ -94,13 +130,13 @@ def _compare(
     path: str, olds: Sequence[JsonValue], news: Sequence[JsonValue]
 ) -> Iterator[JsonObject]:
     """Yield facts of the value at a path, of each success the old one and the new one."""
-    if any(old == new for old, new in zip(olds, news, strict=True)):
+    if any(map(_is_equal, olds, news)):
         return
     if all(isinstance(one, Mapping) for one in (*olds, *news)):
         yield from _compare_objects(path, [*map(mapping, olds)], [*map(mapping, news)])
     elif all(isinstance(one, list) for one in (*olds, *news)):
         yield from _compare_lists(path, [*map(_items, olds)], [*map(_items, news)])
-    elif all(new == news[0] for new in news):
+    elif all(_is_equal(new, news[0]) for new in news):
         yield {"path": path, "value": news[0]}
 
 
@@ -120,59 +156,84 @@ def _compare_objects(
 def _compare_lists(
     path: str, olds: Sequence[list[JsonValue]], news: Sequence[list[JsonValue]]
 ) -> Iterator[JsonObject]:
-    id = _id_of([*olds, *news])
-    if id is not None:
-        yield from _compare_rows(
-            path, id, [_by_id(id, of) for of in olds], [_by_id(id, of) for of in news]
-        )
-        return
-    pairs = [*zip(olds, news, strict=True)]
-    added = [one for one in news[0] if all(one in new and one not in old for old, new in pairs)]
-    removed = [one for one in olds[0] if all(one in old and one not in new for old, new in pairs)]
-    if added or (removed and all(news)):
-        yield {"path": f"{path}[*]", "all": added, "none": removed}
-    elif removed and all(new == [] for new in news):
-        yield {"path": path, "value": []}
+    id_key = _id_key_of([*olds, *news])
+    if id_key is None:
+        yield from _compare_values(path, olds, news)
+    else:
+        before, after = ([_by_id(id_key, of) for of in lists] for lists in (olds, news))
+        yield from _compare_kept_rows(path, id_key, before, after)
+        gone = [row[id_key] for row in _find_lost(before, after)]
+        yield from _tell_lists(f"{path}[*].{id_key}", path, [], gone, news)
+        fresh = [*map(_find_new_rows, before, after)]
+        yield from _tell_new_rows(path, id_key, fresh, [*before[0].values()])
 
 
-def _compare_rows(
-    path: str,
-    id: str,
-    olds: Sequence[dict[bytes, JsonObject]],
-    news: Sequence[dict[bytes, JsonObject]],
+def _compare_values(
+    path: str, olds: Sequence[list[JsonValue]], news: Sequence[list[JsonValue]]
 ) -> Iterator[JsonObject]:
-    """Compare lists whose rows have an id: rows that stayed, rows that went, new rows."""
-    kept = [key for key in olds[0] if all(key in of for of in (*olds, *news))]
-    for key in kept:
-        row = f"{path}[?@.{id}=={key.decode()}]"
-        yield from _compare(row, [of[key] for of in olds], [of[key] for of in news])
-    gone = [
-        row[id]
-        for key, row in olds[0].items()
-        if all(key in old and key not in new for old, new in zip(olds, news, strict=True))
-    ]
-    if gone and all(news):
-        yield {"path": f"{path}[*].{id}", "all": [], "none": gone}
-    elif gone:
+    """Compare lists of values that have no id: what is in them, in any order."""
+    before, after = (
+        [{json_text(one): one for one in of} for of in lists] for lists in (olds, news)
+    )
+    added, removed = _find_lost(after, before), _find_lost(before, after)
+    yield from _tell_lists(f"{path}[*]", path, added, removed, news)
+
+
+def _find_lost(
+    these: Sequence[Mapping[str, _Item]], those: Sequence[Mapping[str, _Item]]
+) -> list[_Item]:
+    """Return the items that each of these has and the one beside it lacks."""
+    lost = [of.keys() - other.keys() for of, other in zip(these, those, strict=True)]
+    return [item for key, item in these[0].items() if all(key in of for of in lost)]
+
+
+def _tell_lists(
+    items: str,
+    path: str,
+    added: list[JsonValue],
+    removed: list[JsonValue],
+    news: Sequence[list[JsonValue]],
+) -> Iterator[JsonObject]:
+    """Yield what came into lists and what went: of ``items``, or that nothing is left, since of an
+    empty list nothing holds."""
+    if added or (removed and all(news)):
+        yield {"path": items, "all": added, "none": removed}
+    elif removed and not any(news):
         yield {"path": path, "value": []}
-    fresh = [
-        [row for key, row in new.items() if key not in old]
-        for old, new in zip(olds, news, strict=True)
-    ]
-    yield from _new_rows(path, id, fresh, [*olds[0].values()])
 
 
-def _new_rows(
-    path: str, id: str, fresh: Sequence[list[JsonObject]], before: Sequence[JsonObject]
+def _compare_kept_rows(
+    path: str,
+    id_key: str,
+    olds: Sequence[Mapping[str, JsonObject]],
+    news: Sequence[Mapping[str, JsonObject]],
+) -> Iterator[JsonObject]:
+    """Compare the rows that were there in all successes and stayed."""
+    for key in olds[0]:
+        if all(key in of for of in (*olds, *news)):
+            row = f"{path}[?@.{id_key}=={key}]"
+            yield from _compare(row, [of[key] for of in olds], [of[key] for of in news])
+
+
+def _find_new_rows(
+    old: Mapping[str, JsonObject], new: Mapping[str, JsonObject]
+) -> list[JsonObject]:
+    return [row for key, row in new.items() if key not in old]
+
+
+def _tell_new_rows(
+    path: str, id_key: str, fresh: Sequence[list[JsonObject]], before: Sequence[JsonObject]
 ) -> Iterator[JsonObject]:
     """Yield a fact for each new row of the first success that the others have too: its plain values
-    that are the same in all. None where an old row has these as well."""
+    that are the same in all. None where an old row has these as well; one for rows alike."""
+    found: dict[str, None] = {}
     for row in fresh[0]:
         alike = [max(rows, key=lambda one: len(_same(row, one)), default={}) for rows in fresh]
-        shared = {key: value for key, value in reduce(_same, alike, row).items() if key != id}
+        shared = {key: value for key, value in reduce(_same, alike, row).items() if key != id_key}
         if shared and not any(_same(shared, old) == shared for old in before):
             said = " && ".join(f"@.{key}=={_text(value)}" for key, value in shared.items())
-            yield {"path": f"{path}[?{said}]"}
+            found[f"{path}[?{said}]"] = None
+    yield from ({"path": one} for one in found)
 
 
 def _same(row: JsonObject, other: JsonObject) -> JsonObject:
@@ -183,11 +244,11 @@ def _same(row: JsonObject, other: JsonObject) -> JsonObject:
         if key.isidentifier()
         and not isinstance(value, Mapping | list)
         and key in other
-        and other[key] == value
+        and _is_equal(other[key], value)
     }
 
 
-def _id_of(lists: Sequence[list[JsonValue]]) -> str | None:
+def _id_key_of(lists: Sequence[list[JsonValue]]) -> str | None:
     """Return the key under which every row of the lists has an id of its own."""
     rows = [objects_in(of) for of in lists]
     if not any(rows) or any(len(of) < len(of_all) for of, of_all in zip(rows, lists, strict=True)):
@@ -199,8 +260,8 @@ def _id_of(lists: Sequence[list[JsonValue]]) -> str | None:
     return None
 
 
-def _by_id(id: str, rows: Sequence[JsonValue]) -> dict[bytes, JsonObject]:
-    return {orjson.dumps(row[id]): row for row in objects_in([*rows])}
+def _by_id(id_key: str, rows: Sequence[JsonValue]) -> dict[str, JsonObject]:
+    return {_text(row[id_key]): row for row in objects_in([*rows])}
 
 
 def _text(value: JsonValue) -> str:

@@ -61,6 +61,16 @@ CHANGES: dict[str, tuple[Any, list[Any], list[JsonObject]]] = {
     "a tag": ({"tags": ["a"]}, [{"tags": ["a", "b"]}, {"tags": ["b", "a", "c"]}], [{"path": '$["tags"][*]', "all": ["b"], "none": []}]),
     "a tag that went": ({"tags": ["a", "b"]}, [{"tags": ["a"]}] * 2, [{"path": '$["tags"][*]', "all": [], "none": ["b"]}]),
     "the last tag that went": ({"tags": ["a"]}, [{"tags": []}] * 2, [{"path": '$["tags"]', "value": []}]),
+    "rows that went, of one all": ({"mails": ROWS}, [{"mails": []}, {"mails": ROWS[:1]}], []),
+    "two new rows alike": (
+        {"mails": ROWS},
+        [{"mails": [*ROWS, row(3), row(4)]}, {"mails": [*ROWS, row(8), row(9)]}],
+        [{"path": '$["mails"][?@.to=="Eve" && @.read==false]'}],
+    ),
+    "a toggle from 0 to false": ({"on": 0}, [{"on": False}] * 2, [{"path": '$["on"]', "value": False}]),
+    "a list's 1 that became true": ({"on": [1]}, [{"on": [True]}] * 2, [{"path": '$["on"][*]', "all": [True], "none": [1]}]),
+    "false in one and 0 in another": ({"on": 1}, [{"on": False}, {"on": 0}], []),
+    "a number written otherwise": ({"n": 1}, [{"n": 1.0}] * 2, []),
     "nothing": ({"a": 1}, [{"a": 1}] * 2, []),
 }  # fmt: skip
 
@@ -85,6 +95,70 @@ def test_what_all_successes_changed_is_a_fact(
 def test_what_was_not_taken_as_the_state_changes_nothing(said: Said) -> None:
     one = log(*episode([said], before=[sends({"a": 1})]))
     assert facts_of(one, one) == []
+
+
+def posts(document: Any, path: str = "/api/state") -> Said:
+    """A request that the site accepts."""
+    body = {"text": json.dumps(document), "mime": "application/json"}
+    return finished("POST", path, 200, body=body)
+
+
+def acts(before: list[Said], *after: Said) -> list[Event]:
+    """A run whose page sends something as it loads, and something after each step."""
+    return log(*episode(*([clicked("Save"), one] for one in after), before=[went("/"), *before]))
+
+
+QUERY = {"query": "{ cart { id } }", "variables": {}}
+MUTATION = {"query": "mutation { add }", "variables": {"sku": "lamp"}}
+CALL = {"jsonrpc": "2.0", "method": "add", "params": {"sku": "lamp"}}
+ONE, TWO = {"sku": "lamp", "many": 1}, {"sku": "desk", "many": 2}
+CUT = finished("POST", "/api/state", 200, body={"text": '{"sku": "de', "cut": True})
+WHOLES: dict[str, tuple[list[Event], bool]] = {
+    "sent before the first step, and after": (acts([posts(ONE)], posts(TWO)), True),
+    "twice after the first step": (acts([], posts(ONE), posts(TWO)), False),
+    "before the first step alone": (acts([posts(ONE), posts(TWO)]), False),
+    "the last before the first step is where it began": (acts([posts(ONE), posts(TWO)], posts(TWO)), False),
+    "at an address of its own each": (acts([posts(ONE, "/a")], posts(TWO, "/b")), False),
+    "the last one is cut": (acts([posts(ONE)], posts(TWO), CUT), False),
+    "the last one is lost": (acts([posts(ONE)], posts(TWO), finished("POST", "/api/state", 200, body={"lost": True})), False),
+    "the first one is cut": (acts([CUT], posts(TWO)), False),
+    "the last one is no object": (acts([posts(ONE)], posts(TWO), posts([2])), False),
+    "GraphQL, a mutation and then a query": (acts([], posts(MUTATION), posts(QUERY)), False),
+    "GraphQL, a query before it too": (acts([posts(QUERY)], posts(MUTATION), posts(QUERY | {"operationName": "b"})), False),
+    "JSON-RPC": (acts([posts(CALL)], posts(CALL | {"method": "pay"})), False),
+    "a state with a text that is searched for": (acts([posts({"query": "a", "rows": []})], posts({"query": "b", "rows": []})), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "is_state"), WHOLES.values(), ids=WHOLES)
+def test_a_state_is_what_an_address_took_before_the_first_step_and_since(
+    run: list[Event], is_state: bool
+) -> None:
+    assert bool(facts_of(run, run)) is is_state
+
+
+@pytest.mark.parametrize(
+    ("before", "sent", "wanted"),
+    [
+        ([], [ONE, TWO], TWO),
+        ([], [ONE | {"many": 3}, ONE], ONE),
+        ([], [{"operationName": "add", **MUTATION}, {"operationName": "list", **QUERY}], {"operationName": "list"}),
+        ([QUERY], [{"operationName": "add", **MUTATION}, QUERY], {"operationName": "add"}),
+    ],
+    ids=["two POSTs", "two that differ in a field", "GraphQL", "GraphQL that the page asks as it loads"],
+)  # fmt: skip
+def test_what_is_no_state_is_told_by_what_its_requests_carry(
+    before: list[Any], sent: list[Any], wanted: dict[str, Any]
+) -> None:
+    """A body's values stay a condition where the address is none of a state: of several, those of
+    the last."""
+    logs = [acts([*map(posts, before)], *map(posts, sent)) for _ in range(2)]
+    named = [RecordedRun(f"run-{n}", events) for n, events in enumerate(logs)]
+    conditions: list[Any] = [one.candidate.when for one in propose(named, [], ORIGIN).milestones]
+    bodies = [
+        when["request_accepted"].get("body") for when in conditions if "request_accepted" in when
+    ]
+    assert any(body and wanted.items() <= body.items() for body in bodies), bodies
 
 
 def proposed(bad: list[list[Event]]) -> Proposal:
