@@ -282,6 +282,27 @@ VISITS: list[tuple[str, str, list[str], bool]] = [
     ("check-tab-open", "site.test", ["https://site.test.evil/"], False),
     ("check-tab-open", "form.html", ["file:///home/user/form.html"], True),
     ("check-tab-open", "wiki/Rust", ["https://site.test/wiki/Rust"], True),
+    *(
+        ("check-tab-open", word, [page], page.endswith(word))
+        for word in (
+            "report.csv",
+            "notes.md",
+            "data.json",
+            "page.php",
+            "a.svg",
+            "v1.2",
+            "FORM.HTML",
+        )
+        for page in (
+            f"file:///home/user/{word}",
+            f"https://site.test/{word}",
+            "https://site.test/other",
+        )
+    ),
+    ("check-tab-open", "127.0.0.1", ["http://127.0.0.1:8000/a"], True),
+    ("check-tab-open", "127.0.0.1", ["https://other.test/?127.0.0.1"], False),
+    ("check-tab-open", "docs.site.test/v1.2", ["https://docs.site.test/v1.2/"], True),
+    ("check-tab-open", "docs.site.test/v1.2", ["https://other.test/docs.site.test/v1.2"], False),
 ]
 
 

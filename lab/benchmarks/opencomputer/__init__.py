@@ -120,7 +120,7 @@ def coverage(source: Path) -> CoverageTable:
     reasons = "\n".join(f"- {many}: {why}" for why, many in missing.most_common())
     notes = [
         f"{sum(kinds.values())} tasks: {said}.",
-        _of_lasting(lasting),
+        _describe_lasting_checks(lasting),
         f"Unobservable, by reason:\n\n{reasons}",
     ]
     return CoverageTable("OpenComputer", ("program", "tasks", "checks", *WAYS), rows, notes)
@@ -133,7 +133,7 @@ def _is_lasting(check: JsonObject, app: str) -> bool:
     return "judge" not in check and command not in LIVE.get(app, frozenset())
 
 
-def _of_lasting(counts: Counter[str]) -> str:
+def _describe_lasting_checks(counts: Counter[str]) -> str:
     told = counts["told"] + counts["as meant"]
     asked = told + counts["unobservable"]
     share = f" ({told / asked:.1%})" if asked else ""

@@ -26,8 +26,21 @@ from lab.benchmarks.opencomputer.base import (
 
 THUNDERBIRD = ".thunderbird/*/"
 FIREFOX = ".mozilla/firefox/*/"
-_HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?P<end>[a-z0-9-]+)(?=/|$)", re.IGNORECASE)
-_FILE_ENDS = frozenset(("html", "htm", "pdf", "txt", "png"))
+_HOST = re.compile(
+    r"(?:\d{1,3}(?:\.\d{1,3}){3}|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?P<end>[a-z]{2,}|xn--[a-z0-9-]+))"
+    r"(?=/|$)",
+    re.IGNORECASE,
+)
+"""An IPv4 address, or a name whose end is no number: ``v1.2`` is none."""
+_FILE_ENDS = frozenset(
+    (
+        *("asp", "aspx", "cgi", "htm", "html", "jsp", "php", "shtml", "xhtml"),
+        *("csv", "doc", "docx", "json", "log", "md", "odp", "ods", "odt", "pdf", "ppt", "pptx"),
+        *("rst", "rtf", "tsv", "txt", "xls", "xlsx", "xml", "yaml", "yml"),
+        *("bmp", "gif", "ico", "jpeg", "jpg", "mp3", "mp4", "ogg", "png", "svg", "wav", "webm"),
+        *("webp", "css", "gz", "ipynb", "js", "py", "sh", "tar", "ts", "zip"),
+    )
+)
 """What looks like the end of a host's name, and is one of a file's."""
 _CARDS = f"{THUNDERBIRD}abook.sqlite"
 _CALENDAR = f"{THUNDERBIRD}calendar-data/local.sqlite"
@@ -289,7 +302,7 @@ def address(check: UpstreamCheck, task: TaskOf) -> Told:
     require_true(check)
     word = check.word(1)
     host = _HOST.match(word)
-    if host is None or host["end"] in _FILE_ENDS:
+    if host is None or (host["end"] or "").lower() in _FILE_ENDS:
         text: JsonObject = contains(word)
         return Told({"address_says": {"text": text, "anywhere": True, "loaded": False}})
     rest = ".*" if host.end() < len(word) else "(?:[:/?#].*)?"
