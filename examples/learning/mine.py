@@ -35,6 +35,11 @@ BAD: Mapping[str, Sequence[str]] = {
 }
 """What is pressed in each run: two of the wrong ones press the right buttons at wrong times."""
 
+ORIGIN_NOTE = (
+    "# Where the page was served while it was recorded, at a free port; examples/learning/tasks.py"
+    " puts the address of each training in its place."
+)
+
 
 def record(folder: Path, runs: Mapping[str, Sequence[str]]) -> None:
     """Play runs in one Chromium and write their recordings into ``folder``."""
@@ -71,6 +76,12 @@ def propose(good: Sequence[Path], bad: Sequence[Path], out: Path) -> None:
     subprocess.run(command, check=True)
 
 
+def explain_origin(file: Path) -> None:
+    """Say in a proposal what its address is."""
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("\norigin: ", f"\n{ORIGIN_NOTE}\norigin: ", 1), encoding="utf-8")
+
+
 def main() -> None:
     """Record the runs, or take those of before, and write the proposal."""
     parser = argparse.ArgumentParser(prog="python -m examples.learning.mine", description=__doc__)
@@ -82,6 +93,7 @@ def main() -> None:
         record(folder, {**GOOD, **BAD})
     MINED.unlink(missing_ok=True)
     propose(_files(folder, GOOD), _files(folder, BAD), MINED)
+    explain_origin(MINED)
 
 
 if __name__ == "__main__":
