@@ -145,9 +145,7 @@ class Table(Form):
         found = rows[1:] if self.header else rows
         return len(found) <= MAX_ITEMS and _same(self.rows, found, self.ordered, _row)
 
-    def excludes(self, beginning: Sequence[list[object] | None], count: int | None) -> bool:
-        """Whether no table that begins with these rows is the wanted one. None: a row that is not
-        known; ``count``: how many rows the table has, if that is known."""
+    def excludes_rows(self, beginning: Sequence[list[object] | None], count: int | None) -> bool:
         first = int(self.header)
         wanted = first + len(self.rows)
         if len(beginning) > wanted or count not in (None, wanted):

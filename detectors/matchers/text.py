@@ -11,7 +11,7 @@ pattern length; no form compiles anything.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -192,6 +192,15 @@ class TextMatch:
             is_so = _COMPARISONS[self.mode](folded, wanted)
             can_be = self.mode == "contains" or wanted.startswith(folded[:-1])
         return True if is_so else None if can_be else False
+
+    @answers(None)
+    def judge_rows(
+        self, beginning: Sequence[list[object] | None], count: int | None
+    ) -> bool | None:
+        """Whether a table is as wanted that begins with these rows (None: one that is not known)
+        and has ``count`` of them, if that is known; None where that hangs on the rest."""
+        is_excluded = self.typed is not None and self.typed.excludes_rows(beginning, count)
+        return False if is_excluded else None
 
     def _is_readable(self, text: str) -> bool:
         """Whether the text is short enough for the typed form."""

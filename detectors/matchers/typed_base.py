@@ -33,6 +33,11 @@ class Form:
         JSON text, unless the form reads values."""
         return not isinstance(value, list | dict) and self.matches(json_text(value))
 
+    def excludes_rows(self, beginning: Sequence[list[object] | None], count: int | None) -> bool:
+        """Whether no table that begins with these rows is as wanted. None: a row that is not known;
+        ``count``: how many rows the table has, if that is known."""
+        return False
+
 
 def json_text(value: object) -> str:
     """A JSON value as JSON; 42.0 is 42, since JSON has one type of number. "" for what is nested

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from detectors.matchers import IntRange, TextMatch
-from detectors.matchers.structures import Table
 from detectors.model.codec import canonical
 from detectors.model.kinds.limits import READ_COLUMNS, READ_ITEMS
 from detectors.model.safe_json import mapping
@@ -204,11 +203,9 @@ def _judge_table(sheet: _Sheet, wanted: TextMatch) -> bool | None:
     if not sheet.partial and None not in rows:
         is_told = list(sheet.size[:1]) == [len(rows)]
         return is_told and wanted.matches(canonical(rows).decode())
-    if not isinstance(wanted.typed, Table):
-        return None
     counted = sheet.size[0] if sheet.size and not sheet.more else None
     count = counted if isinstance(counted, int) else None
-    return False if wanted.typed.excludes(rows, count) else None
+    return wanted.judge_rows(rows, count)
 
 
 def _is_certain(row: Sequence[object], sheet: _Sheet) -> bool:
