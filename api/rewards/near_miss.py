@@ -22,7 +22,7 @@ from detectors.sdk.arguments import MATCHERS
 from detectors.sdk.decorators import by_script
 from detectors.sdk.documents import document_of
 from detectors.sdk.registry import Rule, foreign, rules
-from detectors.sdk.site import is_at
+from detectors.sdk.site import judge_site
 from detectors.sdk.world import World
 from detectors.task.ruleset import ConditionNode
 
@@ -108,9 +108,9 @@ class Misses:
                         raise
                     failed = f"{node.rule.name} failed: {type(error).__name__}"
                     miss = Miss(event, step, (), 0, 0.0, failed)
-                if node.site is not None and is_at(event, world, node.site) is False:
+                if node.site is not None and judge_site(event, world, node.site) is False:
                     miss = replace(miss, site=tuple(sorted(node.site)))
-                if node.loaded is not None and node.loaded.is_met(event, world) is False:
+                if node.loaded is not None and node.loaded.judge(event, world) is False:
                     miss = replace(miss, document=document_of(event, world))
                 known = self.nearest.get(node.id)
                 if known is None or miss.nearness >= known.nearness:

@@ -16,7 +16,7 @@ from detectors.model.types import Alarm, Event, Reading
 from detectors.sdk.correlation import HIDDEN, value_of
 from detectors.sdk.documents import UNKNOWN_LOAD
 from detectors.sdk.registry import Composite, Moment, Rule, Standing
-from detectors.sdk.site import is_at
+from detectors.sdk.site import judge_site
 from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated_keys
 from detectors.task.ruleset import ConditionNode, Ruleset
 
@@ -186,12 +186,12 @@ class Conditions:
         world = self._state.world
         unknown = ""
         if node.site is not None:
-            is_here = is_at(event, world, node.site)
+            is_here = judge_site(event, world, node.site)
             if is_here is False:
                 return ()
             unknown = "" if is_here else "the address of the page is not known any more"
         if node.loaded is not None:
-            is_loaded = node.loaded.is_met(event, world)
+            is_loaded = node.loaded.judge(event, world)
             if is_loaded is False:
                 return ()
             unknown = unknown or ("" if is_loaded else UNKNOWN_LOAD)

@@ -71,13 +71,31 @@ class Counterfactuals:
         id = ruleset.task.milestones[leaf.owner].id
         hidden = [error.since or event.seq, f"{leaf.rule.name}: {error}"[:MAX_WHY]]
         state.hidden[id] = hidden
-        if state.began and any(id in ids for ids in ruleset.turning):
+        if state.began and self._may_turn_a_step(id):
             # No counterfactual state covers all that may be.
             state.blind.setdefault("rules", hidden)
+        _add(state.unclear, leaf.id)
+        if not state.is_live(event):
+            _add(state.unclear_starts, leaf.owner)
         is_new = (error.since or event.seq) > latest
         if is_new and not self._newest_agrees():
             self._fork(self._make_branch)
         return False
+
+    def _may_turn_a_step(self, id: str) -> bool:
+        """Whether a milestone that any step may pay could be undone by what milestone ``id`` can't
+        know. What must hold at the end is decided there (detectors/engine/credit.py)."""
+        milestones = self._ruleset.task.milestones
+        return any(
+            id in ids and not spec.must_hold_at_end
+            for spec, ids in zip(milestones, self._ruleset.turning, strict=True)
+        )
+
+    def mark_credited_to_nobody(self) -> None:
+        """Leave the milestones open that rest on what could not be known, where something came
+        that is credited to nobody: what of them was so by then can't be earned any more."""
+        for id in self._state.hidden:
+            _add(self._state.unclear_starts, self._ruleset.index[id])
 
     def _newest_agrees(self) -> bool:
         """Whether the newest branch has paid the same so far: then it stands for this event too."""
@@ -132,6 +150,11 @@ class Counterfactuals:
                 branch.forget_payments(m for m in reward.milestones if m.id not in ids)
         if state.closed and any(b.state.success is not state.success for b in self.branches):
             state.success = None
+
+
+def _add(numbers: list[int], number: int) -> None:
+    if number not in numbers:
+        numbers.append(number)
 
 
 def find_difference(

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from detectors.engine.conditions import Conditions, Risen
 from detectors.engine.gaps import describe_doubt
+from detectors.engine.level_bounds import LevelBounds
 from detectors.engine.state import Award, State
 from detectors.model.rewards import total
 from detectors.model.types import Event, Milestone
@@ -26,6 +27,7 @@ class Credit:
 
     def __init__(self, ruleset: Ruleset, state: State, conditions: Conditions) -> None:
         self._rules, self._state, self._conditions = ruleset, state, conditions
+        self._bounds = LevelBounds(ruleset, state, conditions)
         self._specs = ruleset.task.milestones
         self._reached: list[Milestone] = []
         self._levelled = [
@@ -111,6 +113,11 @@ class Credit:
             if any(spec.must_hold_at_end for spec in self._specs):
                 self._mark_doubtful(event.seq, "what must hold at the end may not hold any more")
             return
+        for n, spec in enumerate(self._specs):
+            if spec.must_hold_at_end and self.rests_on_hidden(n):
+                why = f"whether milestone {spec.id} holds at the end is not known"
+                self._mark_doubtful(event.seq, why)
+                return
         # One may wait for another that the close decides too, in whatever order they are written.
         for _ in self._specs:
             before = len(state.pending)
@@ -143,7 +150,11 @@ class Credit:
         """Whether it rests on something that no rule could know, among what may undo it: that of
         two such things one is so and the other is not, no counterfactual state covers
         (detectors/engine/counterfactual.py)."""
-        return not self._rules.turning[owner].isdisjoint(self._state.hidden)
+        hidden = self._rules.turning[owner].intersection(self._state.hidden)
+        spec = self._specs[owner]
+        if spec.must_hold_at_end and hidden == {spec.id}:
+            return not self._bounds.is_same_at_end(owner)
+        return bool(hidden)
 
     def forget_payments(self, milestones: Iterable[Milestone]) -> None:
         """After a seal: what a masked step would have paid or taken back was not, so the books

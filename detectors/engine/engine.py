@@ -202,6 +202,8 @@ class Engine:
             self._credit.credit_risen(risen, event)
         if kind == "probe.answered":
             self._gaps.check_probe_start(event)
+        if self.state.hidden and not self.state.is_live(event):
+            self._counterfactuals.mark_credited_to_nobody()
         if self._counterfactuals.new_branch is not None:
             self._counterfactuals.take_new_branch().catch_up(event, stale)
 
@@ -271,7 +273,7 @@ class Engine:
         self._credit.close(event)
         state.closed = True
         if REFUSED not in state.gaps:
-            state.success = self._episode_rewards.is_successful()
+            state.success = self._episode_rewards.judge_success()
         self._episode_rewards.pay_ending(event)
         self._seal(event, after_last=after_last)
 

@@ -18,7 +18,7 @@ class EpisodeRewards:
             n for n, top in enumerate(ruleset.tops) if ruleset.nodes[top].rule.name == "goal"
         ]
 
-    def is_successful(self) -> bool | None:
+    def judge_success(self) -> bool | None:
         """Whether every goal milestone was earned; None without one, or where a gap may have hidden
         it."""
         if not self._goals:

@@ -13,7 +13,7 @@ from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Moment, Standing
 from detectors.sdk.world import PARTS, World
 
-STATE_VERSION = 10
+STATE_VERSION = 11
 
 
 @dataclass(slots=True)
@@ -41,9 +41,11 @@ class State:
     and ``step_at`` the times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those
     of this step; ``potential`` is Φ at the latest seal; ``spent`` units of
     `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last (id → [seq,
-    why]), ``supposed`` the counterfactual states (detectors/engine/counterfactual.py); ``offered``
-    is the most that tiers could add to the steps that they were asked about; ``start`` is what
-    stands of what the task expects, until the first step (detectors/engine/expected_start.py)."""
+    why]), ``unclear`` the conditions whose level it left open, ``unclear_starts`` the milestones of
+    which it is open what was credited to nobody (detectors/engine/level_bounds.py); ``supposed``
+    are the counterfactual states (detectors/engine/counterfactual.py); ``offered`` is the most that
+    tiers could add to the steps that they were asked about; ``start`` is what stands of what the
+    task expects, until the first step (detectors/engine/expected_start.py)."""
 
     episode: str
     digest: str
@@ -72,6 +74,8 @@ class State:
     standings: dict[int, Standing] = field(default_factory=dict)
     awards: dict[int, Award] = field(default_factory=dict)
     hidden: dict[str, list[Any]] = field(default_factory=dict)
+    unclear: list[int] = field(default_factory=list)
+    unclear_starts: list[int] = field(default_factory=list)
     supposed: list[State] = field(default_factory=list)
     start: dict[str, str] = field(default_factory=dict)
 
@@ -141,5 +145,6 @@ class State:
 
 _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt"
-    " unseen gaps blind steps began_at step_at potential offered hidden spent"
+    " unseen gaps blind steps began_at step_at potential offered hidden unclear"
+    " unclear_starts spent"
 ).split()

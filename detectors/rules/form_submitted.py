@@ -85,13 +85,13 @@ def _holds(wanted: TextMatch | bool, values: Collection[object], is_cut: bool) -
     on. ``is_cut``: there may be more of them."""
     if isinstance(wanted, bool):
         return None if is_cut and not values else bool(values) is wanted
-    held = {_is(wanted, value) for value in values}
+    held = {_judge(wanted, value) for value in values}
     if True in held:
         return True
     return None if is_cut or None in held else False
 
 
-def _is(wanted: TextMatch, value: object) -> bool | None:
+def _judge(wanted: TextMatch, value: object) -> bool | None:
     """Whether a value, null a secret, is what is wanted."""
     if not isinstance(value, str):
         return None if value is None else False

@@ -35,14 +35,14 @@ def process_started(event: Event, world: World, args: ProcessStartedArgs) -> Ite
     reading = Reading(1.0, f"process:{data.get('pid')}")
     if args.arguments is not None and data.get("arguments") is None:
         raise UnseenError("its arguments could not be read", reading)
-    is_so = args.arguments is None or _has(data, args.arguments)
+    is_so = args.arguments is None or _judge(data, args.arguments)
     if is_so is None:
         raise UnseenError(CUT_OFF, reading)
     if is_so:
         yield reading
 
 
-def _has(data: Mapping[str, object], wanted: TextMatch) -> bool | None:
+def _judge(data: Mapping[str, object], wanted: TextMatch) -> bool | None:
     """Whether the arguments are as wanted; None where that hangs on what was cut."""
     words = [str(word) for word in as_list(data["arguments"])]
     is_cut = data.get("cut") is True

@@ -19,11 +19,11 @@ from detectors.sdk.request_facts import (
     ENDS,
     LOST,
     PARTIAL,
-    has_answer,
-    has_body,
     is_lost,
     is_made_up,
     is_servers,
+    judge_answer,
+    judge_body,
 )
 from detectors.sdk.uploads import uploads, why_unknown
 from detectors.sdk.world import World
@@ -127,7 +127,7 @@ def _doubt(
     """Return why nobody knows whether the hop is such a request: `CERTAIN` where it is one, None
     where it is none."""
     lost = event.kind == "request.failed"
-    is_asked = is_servers(hop) and _is(hop, args, lost=lost)
+    is_asked = is_servers(hop) and _judge(hop, args, lost=lost)
     if is_asked is False:
         return None
     has_file = not args.wants_file or uploads(hop, args.file, args.file_size, args.file_field)
@@ -142,15 +142,15 @@ def _doubt(
     return PARTIAL if is_asked is None else CERTAIN
 
 
-def _is(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> bool | None:
+def _judge(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> bool | None:
     """Whether the request is as expected; None where that hangs on a body of which not all was
     reported."""
     if not args.method.matches(str(hop.get("method"))):
         return False
     if not args.url.matches(str(hop.get("url"))):
         return False
-    sent = has_body(hop, args.body, args.body_as, args.repeated)
-    came = lost or has_answer(hop, args.answer)
+    sent = judge_body(hop, args.body, args.body_as, args.repeated)
+    came = lost or judge_answer(hop, args.answer)
     if sent is False or came is False:
         return False
     return True if sent and came else None

@@ -22,10 +22,10 @@ from detectors.sdk.request_facts import (
     ENDS,
     LOST,
     PARTIAL,
-    has_answer,
-    has_body,
     is_lost,
     is_servers,
+    judge_answer,
+    judge_body,
 )
 from detectors.sdk.world import World
 
@@ -145,11 +145,11 @@ def request_answered(event: Event, world: World, args: RequestAnsweredArgs) -> I
         _check_lost(event, last, args)
     elif args.is_about_pages:
         if _is_page(data):
-            yield _reading(_is_taken(hops, last, args), "document")
+            yield _reading(_judge_taken(hops, last, args), "document")
     elif args.which == "last":
         for place, hop in enumerate(hops):
             if _counts(hop, args):
-                yield _reading(_is_taken(hops, place, args), _key(event, place, args))
+                yield _reading(_judge_taken(hops, place, args), _key(event, place, args))
                 return
     else:
         yield from _any_hop(event, hops, args)
@@ -164,22 +164,22 @@ def _any_hop(
     for place, hop in enumerate(hops):
         if not _counts(hop, args):
             continue
-        is_taken = _is_taken(hops, place, args)
-        if is_taken:
-            yield _reading(is_taken, _key(event, place, args))
+        verdict = _judge_taken(hops, place, args)
+        if verdict:
+            yield _reading(verdict, _key(event, place, args))
             return
-        if is_taken is None and unknown is None:
+        if verdict is None and unknown is None:
             unknown = _key(event, place, args)
     if unknown is not None:
         raise UnseenError(PARTIAL, Reading(1.0, unknown))
 
 
-def _reading(is_taken: bool | None, key: str) -> Reading:
+def _reading(verdict: bool | None, key: str) -> Reading:
     """Return the reading of a request. Raises `UnseenError` where nobody knows whether it is as
     expected."""
-    if is_taken is None:
+    if verdict is None:
         raise UnseenError(PARTIAL, Reading(1.0, key))
-    return Reading(float(is_taken), key)
+    return Reading(float(verdict), key)
 
 
 def _check_lost(event: Event, last: int, args: RequestAnsweredArgs) -> None:
@@ -190,7 +190,7 @@ def _check_lost(event: Event, last: int, args: RequestAnsweredArgs) -> None:
         return
     if not _is_meant(data, args) or not _asked_there(data, args):
         return
-    level = float(_is(data, args) is not False and data.get("status") is None)
+    level = float(_judge(data, args) is not False and data.get("status") is None)
     if level or args.which == "last":
         raise UnseenError(LOST, Reading(level, _key(event, last, args)))
 
@@ -203,12 +203,12 @@ def _counts(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     return args.which != "last" or (is_servers(hop) and _asked_there(hop, args))
 
 
-def _is_taken(
+def _judge_taken(
     hops: list[Mapping[str, object]], place: int, args: RequestAnsweredArgs
 ) -> bool | None:
     """Whether the request at this place of a chain of redirects is as expected, and accepted; None
     where that hangs on a body of which not all was reported."""
-    return _is(hops[place], args) if _is_accepted(hops, place, args) else False
+    return _judge(hops[place], args) if _is_accepted(hops, place, args) else False
 
 
 def _key(event: Event, place: int, args: RequestAnsweredArgs) -> str:
@@ -239,7 +239,7 @@ def _asked_there(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     return not told or args.referer.matches(str(told))
 
 
-def _is(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool | None:
+def _judge(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool | None:
     """Whether the request is as expected, by all that the rule says of it; None where that hangs on
     a body of which not all was reported."""
     if not _has_method(hop, args) or not args.url.matches(str(hop.get("url"))):
@@ -249,8 +249,8 @@ def _is(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool | None:
         return False
     if not _has_cookies(mapping(mapping(hop.get("response")).get("headers")), headers, args):
         return False
-    sent = has_body(hop, args.body, args.body_as, args.repeated)
-    came = has_answer(hop, args.answer)
+    sent = judge_body(hop, args.body, args.body_as, args.repeated)
+    came = judge_answer(hop, args.answer)
     if sent is False or came is False:
         return False
     return True if sent and came else None

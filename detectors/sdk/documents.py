@@ -46,7 +46,7 @@ class LoadedFrom:
     url: UrlMatch | None
     text: TextMatch | None
 
-    def is_met(self, event: Event, world: World) -> bool | None:
+    def judge(self, event: Event, world: World) -> bool | None:
         """Whether the document that ``event`` is about was loaded from such an address; ``world``
         has taken the event in. None where nobody knows."""
         document = document_of(event, world)

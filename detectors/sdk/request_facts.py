@@ -39,7 +39,7 @@ def writes(hop: Mapping[str, object]) -> bool:
     return str(hop.get("method")).upper() not in _READS
 
 
-def has_body(
+def judge_body(
     hop: Mapping[str, object],
     matcher: BodyMatch | ContentMatch | None,
     read_as: BodyType | None,
@@ -53,7 +53,9 @@ def has_body(
     return None if is_partial(body) else matcher.matches(body, read_as, repeated)
 
 
-def has_answer(hop: Mapping[str, object], matcher: BodyMatch | ContentMatch | None) -> bool | None:
+def judge_answer(
+    hop: Mapping[str, object], matcher: BodyMatch | ContentMatch | None
+) -> bool | None:
     """Whether the answer's body is as expected; without ``matcher`` it is not looked at. None for
     one of which not all was reported."""
     if matcher is None:

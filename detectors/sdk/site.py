@@ -26,7 +26,7 @@ def origin_of(text: str) -> str:
     return "" if url is None else url.origin
 
 
-def is_at(event: Event, world: World, origins: Collection[str]) -> bool | None:
+def judge_site(event: Event, world: World, origins: Collection[str]) -> bool | None:
     """Whether a page at one of ``origins`` is what the event is about; None where the page's
     address is not known. True for what is about no page."""
     kind, data = event.kind, event.data
