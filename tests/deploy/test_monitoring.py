@@ -26,8 +26,15 @@ PANELS = [
     for one in json.loads((MONITORING / "dashboard.json").read_text())["panels"]
     if one["type"] != "row"
 ]
-EXPRESSIONS = [(rule["alert"], rule["expr"]) for rule in RULES] + [
-    (panel["title"], target["expr"]) for panel in PANELS for target in panel["targets"]
+RECORDED = {
+    rule["record"]: rule["expr"]
+    for group in yaml.safe_load((MONITORING / "autoscaling.yaml").read_text())["groups"]
+    for rule in group["rules"]
+}
+EXPRESSIONS = [
+    *((rule["alert"], rule["expr"]) for rule in RULES),
+    *RECORDED.items(),
+    *((panel["title"], target["expr"]) for panel in PANELS for target in panel["targets"]),
 ]
 needs_promtool = pytest.mark.skipif(
     shutil.which("promtool") is None, reason="promtool is missing (Debian's prometheus)"
@@ -74,9 +81,14 @@ def test_every_alert_has_its_step_in_the_runbook(rule: dict[str, dict[str, str]]
 
 @needs_promtool
 @pytest.mark.parametrize(
-    "what", [("check", "rules", "alerts.yaml"), ("test", "rules", "alerts_test.yaml")]
+    "what",
+    [
+        (verb, "rules", f"{name}{ending}.yaml")
+        for name in ("alerts", "autoscaling")
+        for verb, ending in (("check", ""), ("test", "_test"))
+    ],
 )
-def test_promtool_takes_the_alerts(what: tuple[str, ...]) -> None:
+def test_promtool_takes_the_rules(what: tuple[str, ...]) -> None:
     done = subprocess.run(
         ["promtool", *what], cwd=MONITORING, capture_output=True, text=True, check=False
     )
