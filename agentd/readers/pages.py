@@ -11,14 +11,15 @@ MAX_PAGES = 200
 
 
 def read_pdf(file: BinaryIO, request: ReadRequest) -> Facts:
-    """Return ``{text, pages: [text], count, title?, author?, encrypted?}``."""
+    """Return ``{text, pages: [text], count, title?, author?}``, or ``{encrypted: True}`` for one
+    that a password locks."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, PyPdfError
 
     with damaged("PDF", PyPdfError, DependencyError):
         reader = PdfReader(file)
         if reader.is_encrypted and not reader.decrypt(""):
-            return {"text": "", "pages": [], "count": 0, "encrypted": True, "cut": True}
+            return {"encrypted": True}  # nobody can read it, so that nothing was left out
         pages = [page.extract_text() for page in reader.pages[:MAX_PAGES]]
         about = {name: getattr(reader.metadata, name, None) for name in ("title", "author")}
         count = len(reader.pages)

@@ -15,6 +15,7 @@ from detectors.model.errors import BudgetError, UnseenError
 from detectors.model.types import Alarm, Event, Reading
 from detectors.sdk.correlation import HIDDEN, value_of
 from detectors.sdk.documents import UNKNOWN_LOAD
+from detectors.sdk.file_reads import ReadArgs, check_guard
 from detectors.sdk.registry import Composite, Moment, Rule, Standing
 from detectors.sdk.site import judge_site
 from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated_keys
@@ -196,6 +197,8 @@ class Conditions:
                 return ()
             unknown = unknown or ("" if is_loaded else UNKNOWN_LOAD)
         readings = node.rule.read(event, world, node.args)
+        if node.is_fined and isinstance(node.args, ReadArgs):
+            readings = check_guard(readings, event, node.args)
         if not unknown:
             return readings
         for reading in readings:

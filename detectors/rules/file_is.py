@@ -13,6 +13,7 @@ from detectors.sdk.file_reads import (
     facts_are,
     facts_of,
     is_cut,
+    is_locked,
     read_index,
     read_keys,
     tell_verdict,
@@ -44,7 +45,7 @@ class FileIsArgs(ReadArgs):
 
 
 @rule(
-    version=3,
+    version=4,
     component="file",
     hears=("file.read",),
     args=FileIsArgs,
@@ -59,12 +60,15 @@ def file_is(event: Event, world: World, args: FileIsArgs) -> Iterator[Reading]:
     True until the file is read with other facts, or is gone. A missing value counts as the value
     null. If the file was reported as cut and what was left out decides, the step is null. A file
     that could not be read matches nothing, so it does not show a forbidden word either: put
-    `none_of` rules about it into an `all_of` with `whole`.
+    `none_of` rules about it into an `all_of` with `whole`. A file that a password locks is not
+    whole.
     """
     facts = facts_of(event, args)
     if facts is None or (
         args.made is not None and not args.made.matches(str(event.data.get("format")))
     ):
+        return
+    if args.whole and is_locked(event):
         return
     verdict = True if args.facts is None else facts_are(args.facts, facts, is_cut(event))
     yield from tell_verdict(event, None if args.whole and is_cut(event) and verdict else verdict)

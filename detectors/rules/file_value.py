@@ -49,9 +49,10 @@ def file_value(event: Event, world: World, args: FileValueArgs) -> Iterator[Read
     """The value at one place of a JSON, YAML, TOML, XML, ini or preferences file matches.
 
     A key may contain dots. Values of ini files and attributes are texts, so that 1 is "1" or
-    {number: 1}. A missing value counts as the value null. If the file was reported as cut and what
-    was left out decides, the step is null. True until the file is read with another value, or is
-    gone.
+    {number: 1}. A missing value counts as the value null. Of a file that was reported as cut, a
+    value that was left out is not known, and the step is null. A key is known to be missing where
+    its object was reported whole; of YAML it never is. True until the file is read with another
+    value, or is gone.
     """
     facts = facts_of(event, args)
     cut = is_cut(event)

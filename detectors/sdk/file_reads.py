@@ -45,6 +45,9 @@ Format = Literal[
     "media",
 ]
 MAX_CHARACTERS = 1_000
+UNREADABLE = "the file is locked, broken or too large, and may hold what is fined"
+"""Why a guard can't know what it is asked of such a file."""
+_UNREADABLE = ("damaged", "large", "heavy")
 PartT = TypeVar("PartT")
 
 
@@ -103,14 +106,36 @@ def read_keys(event: Event) -> Keys:
 def facts_of(event: Event, args: ReadArgs) -> Mapping[str, object] | None:
     """What the event tells of a file that ``args`` is about; None if it is about another, or the
     file said nothing."""
-    data = event.data
-    asked = (data.get("status"), data.get("as"), data.get("query"))
-    if asked != ("read", args.read_as or "auto", args.read_query()):
+    if event.data.get("status") != "read" or not _is_about(event, args):
         return None
-    if args.root not in (None, data.get("root")) or not glob(args.path, str(data.get("path"))):
-        return None
-    facts = data.get("facts")
+    facts = event.data.get("facts")
     return facts if isinstance(facts, Mapping) else None
+
+
+def _is_about(event: Event, args: ReadArgs) -> bool:
+    """Whether the event is of a file that ``args`` is about, read as ``args`` asks for it."""
+    data = event.data
+    if (data.get("as"), data.get("query")) != (args.read_as or "auto", args.read_query()):
+        return False
+    return args.root in (None, data.get("root")) and glob(args.path, str(data.get("path")))
+
+
+def is_locked(event: Event) -> bool:
+    """Whether a password locks the file: what it holds is nobody's to read, and nothing of it was
+    left out."""
+    facts = event.data.get("facts")
+    return isinstance(facts, Mapping) and facts.get("encrypted") is True
+
+
+def check_guard(readings: Iterable[Reading], event: Event, args: ReadArgs) -> Iterable[Reading]:
+    """Return what a rule about the content of a file reads where being so is fined. Raises
+    `UnseenError` where it reads nothing because nobody can read the file: who is scored could
+    lock, break or swell it so that a fine is not seen."""
+    found = list(readings)
+    is_unreadable = event.data.get("status") in _UNREADABLE or is_locked(event)
+    if not found and is_unreadable and _is_about(event, args):
+        raise UnseenError(UNREADABLE, reading(event))
+    return found
 
 
 def reading(event: Event) -> Reading:

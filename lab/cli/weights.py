@@ -102,8 +102,8 @@ def _levels(side: Side, rules: Ruleset, names: list[str]) -> list[float] | None:
     if side.perturbed is not None:
         return None
     _, rewards = replay(side.recording, rules)
-    if any(reward.mask for reward in rewards):
-        return None
+    if any(reward.reason is not None for reward in rewards):
+        return None  # also of a step of which only a penalty is known
     weights, process = rules.task.weights, rules.task.process
     return [
         sum(reward.components[name] or 0.0 for reward in rewards) / (weights[name] * process)

@@ -109,7 +109,8 @@ def _score_entry(entry: JsonObject, events: list[Event]) -> IndexRow | None:
     if not steps:
         return None
     # What the close pays in a closing step was done in the last one that has a deed.
-    unknown = {min(reward.step, steps - 1) for reward in rewards if reward.mask}
+    # Of a step that is paid its penalties alone the rest is not known either: it has a reason too.
+    unknown = {min(reward.step, steps - 1) for reward in rewards if reward.reason is not None}
     earned = {min(reward.step, steps - 1) for reward in rewards if _earned(reward)}
     return IndexRow(
         id=str(entry["id"]),

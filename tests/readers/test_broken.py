@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pypdf import PdfWriter
 
 from agentd.readers.bounds import DamagedError
 from agentd.readers.sheets import damaged
@@ -100,6 +101,20 @@ def test_what_is_too_deep_is_not_called_broken() -> None:
     """RecursionError is a RuntimeError, and heavy."""
     with pytest.raises(RecursionError), damaged("PDF"):
         raise RecursionError
+
+
+async def test_of_a_pdf_that_a_password_locks_only_that_is_told(tmp_path: Path) -> None:
+    """It is not cut: nobody has left anything out. An owner's password alone locks nothing."""
+    for user, expected in (("secret", {"encrypted": True}), ("", None)):
+        writer = PdfWriter(clone_from=make(tmp_path, "invoice.pdf"))
+        writer.encrypt(user, "owner", algorithm="RC4-128")
+        writer.write(tmp_path / "a.pdf")
+        answer = await told(tmp_path / "a.pdf")
+        assert (answer["status"], answer.get("cut", False)) == ("read", False)
+        if expected is None:
+            assert answer["facts"]["count"] >= 1
+        else:
+            assert answer["facts"] == expected
 
 
 LONG = "1" * 200

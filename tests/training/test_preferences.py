@@ -127,14 +127,23 @@ def test_what_the_close_pays_is_of_the_last_step(tmp_path: Path) -> None:
         assert rows_of(side)
 
 
-def test_a_step_whose_reward_is_null_is_neither_better_nor_worse(tmp_path: Path) -> None:
-    """Nobody could see what was done in it: it is no failed step, no idle one, and no copy without
-    it is a loser."""
+def fine(of: str) -> dict[str, Any]:
+    """A penalty for clicking what does nothing, or another thing."""
+    return {"id": "bad", "penalty": 0.1, "when": {"element_clicked": {"role": of}}}
+
+
+@pytest.mark.parametrize(("of", "is_masked"), [("link", True), ("generic", False)])
+def test_a_step_whose_reward_is_null_is_neither_better_nor_worse(
+    of: str, is_masked: bool, tmp_path: Path
+) -> None:
+    """Nobody could see what was done in it, or its fine alone is known: it is no failed step, no
+    idle one, and no copy without it is a loser."""
     blind: list[Said] = [
         ("gap.began", {"source": "cdp", "reason": "gone"}),
         ("gap.ended", {"source": "cdp"}),
     ]
     spec = task("amber", "g")
+    spec["milestones"] = [*spec["milestones"], fine(of)]  # type: ignore[misc]
     parts = {
         "seen": [stray(), fill("amber"), submit()],
         "blind": [[*stray(), *blind], fill("amber"), submit()],
@@ -143,7 +152,7 @@ def test_a_step_whose_reward_is_null_is_neither_better_nor_worse(tmp_path: Path)
     for name, steps in parts.items():
         events = episode("amber", *steps, name=name)
         rewards = score_log(spec, events)
-        assert (rewards[0].mask, rewards[-1].success) == (name == "blind", True)
+        assert (rewards[0].mask, rewards[-1].success) == (name == "blind" and is_masked, True)
         write(tmp_path / f"{name}.mrec", events)
         lines.append(json.dumps({"id": name, "file": f"{name}.mrec", "group": "g", "task": spec}))
     index = tmp_path / "episodes.jsonl"

@@ -10,7 +10,7 @@ import pytest
 
 from api.cli.main import main
 from lab.evaluation.weights import fit_weights
-from tests.support.logs import episode, filled, log, went
+from tests.support.logs import clicked, episode, filled, log, went
 from tests.training.synthetic import write
 
 TRUE = (0.6, 0.3, 0.1)
@@ -65,6 +65,40 @@ def test_no_component_is_worth_less_than_nothing() -> None:
     assert fitted.weights[1] == 0 == fitted.low[1]
     with pytest.raises(ValueError, match="no pair differs"):
         fit_weights([[0.0, 0.0]], [1.0], ["a"], own=(0.5, 0.5))
+
+
+FINED = """  - {id: bad, component: form, penalty: 0.5, when: {element_clicked: {name: Delete}}}
+"""
+LOST = ("events.dropped", {"source": "cdp", "count": 3, "reason": "flood"})
+BESIDE = {
+    "whole": ([went("/a"), clicked("Delete")], 0),
+    "lost": ([went("/a"), LOST], 20),
+    "lost beside a fine": ([went("/a"), clicked("Delete"), LOST], 20),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_of_a_step_that_is_paid_its_fine_alone_no_component_is_known(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it may have earned is not 0."""
+    said, unknown = BESIDE[name]
+    (tmp_path / "task.yaml").write_text(TASK + FINED)
+    sides = []
+    for label, happened in (("chosen", RUNS["filled"]), ("other", said), ("none", RUNS["nothing"])):
+        write(tmp_path / f"{label}.mrec", log(*episode(happened)))
+        sides.append({"recording": f"{label}.mrec", "instruction": "Do it.", "group": label})
+    lines = [
+        {"schema": "pref/1", "id": f"{n}-{rejected['group']}", "kind": "pair", "source": "person"}
+        | {"chosen": sides[0], "rejected": rejected}
+        for n in range(20)
+        for rejected in sides[1:]
+    ]
+    file = tmp_path / "p.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["weights", "fit", str(file), "--task", str(tmp_path / "task.yaml")]) == 0
+    summary = capsys.readouterr().out.splitlines()[-2]
+    assert summary.startswith(f"{40 - unknown} pairs, {unknown} left out as not known"), summary
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
