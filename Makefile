@@ -20,8 +20,10 @@ DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pya
   gedit vim gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
 # A container engine, and what makes images for one that can pull none.
 ENGINE := docker.io docker-compose iptables iproute2 util-linux debootstrap
+# What makes and runs a virtual machine.
+MACHINE := debootstrap e2fsprogs genisoimage openssh-client qemu-system-x86 qemu-utils util-linux
 
-.PHONY: help demo unit test test-all test-fleet check lint bench pins docs site screenshots clean
+.PHONY: help demo unit test test-all test-fleet vm-image check lint bench pins docs site screenshots clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +43,10 @@ test: $(VENV)/ready $(BUNDLE) ## everything that must hold, but for the slow sui
 test-fleet: $(VENV)/ready $(BUNDLE) ## the fleet of docker-compose.yml on a container engine, worked with and broken (root)
 	@tools/system-packages $(BROWSER) $(ENGINE)
 	$(BIN)/python -m pytest -s tests/fleet/containers $(ARGS)
+
+vm-image: ## a sandbox as a virtual machine's disk, .build/vm/sandbox.qcow2 (root); PACKAGES="..." for the agent
+	@tools/system-packages $(MACHINE)
+	PACKAGES="$(PACKAGES)" deploy/vm/build .build/vm/sandbox.qcow2
 
 test-all: $(VENV)/ready $(BUNDLE) $(LIGHT:%=$(VENV)-%/ready) $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
 	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose prometheus $(ENGINE)

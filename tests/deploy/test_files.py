@@ -25,6 +25,7 @@ SCRIPTS = [
     DEPLOY / "build",
     DEPLOY / "service" / "install",
     *(DEPLOY / "sandbox" / name for name in ("install", "start", "browser", "alive", "reset")),
+    *(DEPLOY / "vm" / name for name in ("build", "seed", "run")),
 ]
 DOCKERFILES = [DEPLOY / "Dockerfile.service", DEPLOY / "Dockerfile.sandbox"]
 SECRETS = {
