@@ -34,15 +34,15 @@ PLOTTING = ROOT / ".venv-learning" / "bin" / "python"
 QUICK = {"demos": 12, "epochs": 10, "updates": 3, "most": 10_000, "unseen": 1}
 
 
-def make_start(folder: Path, demos: int, epochs: int, device: str) -> Path:
+def make_start(folder: Path, demos: int, parts: int, epochs: int, device: str) -> Path:
     """Return the folder of the model that all runs begin with: made once, of demonstrations that
     are recorded here."""
     start, data = folder / "start", folder / "demos"
     if not start.exists():
         sft = folder / "sft"
         if not sft.exists():
-            with DemoProcesses(folder / "logs") as parts:
-                record(start_service(parts, data), folder / "recording", demos)
+            with DemoProcesses(folder / "logs") as processes:
+                record(start_service(processes, data), folder / "recording", demos, parts)
             shutil.rmtree(sft_new := folder / "sft.new", ignore_errors=True)
             export(data, sft_new)
             sft_new.rename(sft)
@@ -72,7 +72,7 @@ def run(kind: str, seed: int, start: Path, given: argparse.Namespace) -> None:
         told = {"MILESTONED_URL": service.url, "MILESTONED_TOKEN": service.token}
         command = [str(PYTHON), "-m", "examples.agent.train", kind, str(seed), str(folder)]
         command += ["--start", str(start), "--python", sys.executable]
-        for name in ("updates", "most", "unseen", "device"):
+        for name in ("parts", "updates", "most", "unseen", "device"):
             command += [f"--{name}", str(getattr(given, name))]
         ended = subprocess.run(command, cwd=ROOT, env=environment(**told), check=False)
         if ended.returncode:
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not PYTHON.exists():
         sys.exit(f"{PYTHON} is missing: tools/set-up-trainers .venv-trl trl makes it")
     if not given.again:
-        start = make_start(given.folder, given.demos, given.epochs, given.device)
+        start = make_start(given.folder, given.demos, given.parts, given.epochs, given.device)
         asked = [(kind, seed) for seed in range(given.seeds) for kind in given.kinds]
         with ThreadPoolExecutor(given.workers) as pool:
             running = [pool.submit(run, kind, seed, start, given) for kind, seed in asked]
@@ -120,6 +120,9 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", type=int, default=3, help="of each kind (default 3)")
     parser.add_argument("--folder", type=Path, default=Path("runs/agent"), help="state and results")
+    parser.add_argument(
+        "--parts", type=int, default=5, choices=range(1, 6), help="of each task (default 5)"
+    )
     parser.add_argument("--demos", type=int, default=276, help="demonstrations (default 276)")
     parser.add_argument("--epochs", type=int, default=40, help="over them (default 40)")
     parser.add_argument("--updates", type=int, default=150, help="of a run at most (default 150)")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from examples.agent.browser import SLOTS, Browser
-from examples.agent.families import FAMILIES
+from examples.agent.families import families
 from lab.demo.parts import DemoService
 from lab.demo.processes import console
 
@@ -15,28 +16,28 @@ FIRST = 500_000
 """The seed of the first demonstration; training and evaluation have others."""
 
 
-def record(service: DemoService, folder: Path, number: int) -> None:
-    """Have ``number`` demonstrations recorded, of the families in turn; goes on where a recording
+def record(service: DemoService, folder: Path, number: int, parts: int) -> None:
+    """Have ``number`` demonstrations recorded, of the families of so many parts in turn; goes on where a recording
     was cut off. What was open then is no success, and is not exported."""
-    families, noted = list(FAMILIES), folder / "recorded"
+    noted = folder / "recorded"
     folder.mkdir(parents=True, exist_ok=True)
     done = int(noted.read_text()) if noted.exists() else 0
     browser = Browser(sys.executable, service.url, service.token, folder / "state")
     try:
         for start in range(done, number, SLOTS):
             end = min(start + SLOTS, number)
-            _record_batch(browser, families, range(start, end))
+            _record_batch(browser, families(parts), range(start, end))
             noted.write_text(str(end))
             print(f"demonstrations: {end} of {number}", flush=True)
     finally:
         browser.close()
 
 
-def _record_batch(browser: Browser, families: list[str], numbers: range) -> None:
+def _record_batch(browser: Browser, names: Sequence[str], numbers: range) -> None:
     asked = [
         {
             "slot": slot,
-            "family": families[number % len(families)],
+            "family": names[number % len(names)],
             "seed": FIRST + number,
             "kind": "milestones",
             "labels": {"policy": "script"},

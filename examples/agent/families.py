@@ -1,6 +1,7 @@
 """The families of pages, and their instances: one for each seed.
 
-An instance's values fill the family's task, and its page is drawn from the same values. Training
+A family is a page and a number of parts, what is to be done on it before its last button: `form-2`
+has two fields to fill. An instance's values fill the family's task, and its page is drawn from the same values. Training
 uses the seeds below `UNSEEN`, evaluation those from there on.
 """
 
@@ -16,7 +17,10 @@ FIELDS = ("Name", "City", "Street", "Company", "Country", "Hobby", "Colour", "Pe
 VALUES = ("Anna", "Oslo", "Berlin", "Ben", "Chess", "Lima", "Green", "Otter", "Clara", "Rome")
 BOXES = ("Red", "Blue", "White", "Black", "Pink", "Brown", "Gold", "Grey", "Silver", "Orange")
 BUTTONS = ("Send", "Save", "Print", "Cancel", "Back", "Help")
-ENTRIES = ("Reports", "Orders", "Users", "Mail", "March", "April", "June", "July", "Notes", "Stock")
+ENTRIES = (
+    *("Reports", "Orders", "Users", "Mail", "March", "April", "June", "July", "Notes", "Stock"),
+    *("Teams", "Rooms", "Plans", "Goods", "Costs", "Files", "Tools", "Rules", "Tests", "Dates"),
+)
 UNSEEN = 1_000_000
 """The first seed of the instances that no training sees."""
 
@@ -33,6 +37,11 @@ class Instance:
     views: Sequence[Sequence[tuple[str, str]]]
     script: Sequence[tuple[str, str]]
 
+    @property
+    def max_turns(self) -> int:
+        """After so many turns an episode is cut off."""
+        return len(self.script) + 3
+
     def page(self) -> bytes:
         """Return the page's HTML."""
         told = {
@@ -44,59 +53,76 @@ class Instance:
         return PAGE.replace("DATA", data).encode()
 
 
-def _form(seed: int, chance: random.Random) -> Instance:
-    fields = chance.sample(FIELDS, 4)
-    (field_1, field_2), (value_1, value_2) = chance.sample(fields, 2), chance.sample(VALUES, 2)
-    buttons = chance.sample(BUTTONS, 3)
-    button = chance.choice(buttons)
+@dataclass(frozen=True)
+class _Drawn:
+    """What was drawn for an instance, but for its button: what the instruction says of each part,
+    the task's values, and ``views`` and ``script`` as an instance has them."""
+
+    told: Sequence[str]
+    values: Mapping[str, str]
+    views: Sequence[Sequence[tuple[str, str]]]
+    script: Sequence[tuple[str, str]]
+    buttons: Sequence[str]
+
+
+def _form(parts: int, chance: random.Random) -> _Drawn:
+    fields, buttons = chance.sample(FIELDS, parts + 2), chance.sample(BUTTONS, 3)
+    wanted, values = chance.sample(fields, parts), chance.sample(VALUES, parts)
     view = [*(("textbox", name) for name in fields), *(("button", name) for name in buttons)]
-    said = f"fill {field_1} with {value_1} , fill {field_2} with {value_2} , press {button}"
-    values = {
-        "field_1": field_1,
-        "value_1": value_1,
-        "field_2": field_2,
-        "value_2": value_2,
-        "button": button,
-    }
-    script = [(field_1, value_1), (field_2, value_2), (button, "")]
-    return Instance("form", seed, said, values, [view], script)
+    told = list(zip(wanted, values, strict=True))
+    filled = {f"field_{n}": field for n, field in enumerate(wanted, 1)}
+    filled |= {f"value_{n}": value for n, value in enumerate(values, 1)}
+    return _Drawn([f"fill {f} with {v}" for f, v in told], filled, [view], told, buttons)
 
 
-def _boxes(seed: int, chance: random.Random) -> Instance:
-    boxes, buttons = chance.sample(BOXES, 5), chance.sample(BUTTONS, 3)
-    box_1, box_2 = chance.sample(boxes, 2)
-    button = chance.choice(buttons)
+def _boxes(parts: int, chance: random.Random) -> _Drawn:
+    boxes, buttons = chance.sample(BOXES, parts + 3), chance.sample(BUTTONS, 3)
+    wanted = chance.sample(boxes, parts)
     view = [*(("checkbox", name) for name in boxes), *(("button", name) for name in buttons)]
-    said = f"check {box_1} , check {box_2} , press {button}"
-    values = {"box_1": box_1, "box_2": box_2, "button": button}
-    return Instance("boxes", seed, said, values, [view], [(box_1, ""), (box_2, ""), (button, "")])
+    values = {f"box_{n}": box for n, box in enumerate(wanted, 1)}
+    told = [(box, "") for box in wanted]
+    return _Drawn([f"check {box}" for box in wanted], values, [view], told, buttons)
 
 
-def _menu(seed: int, chance: random.Random) -> Instance:
-    entries, buttons = chance.sample(ENTRIES, 8), chance.sample(BUTTONS, 4)
-    first, second = entries[:4], entries[4:]
-    entry_1, entry_2, button = (chance.choice(names) for names in (first, second, buttons))
-    views = [
-        [("link", name) for name in first],
-        [("link", name) for name in second],
-        [("button", name) for name in buttons],
-    ]
-    said = f"open {entry_1} , open {entry_2} , press {button}"
-    values = {"entry_1": entry_1, "entry_2": entry_2, "button": button}
-    script = [(entry_1, ""), (entry_2, ""), (button, "")]
-    return Instance("menu", seed, said, values, views, script)
+def _menu(parts: int, chance: random.Random) -> _Drawn:
+    entries, buttons = chance.sample(ENTRIES, 4 * parts), chance.sample(BUTTONS, 4)
+    levels = [entries[at : at + 4] for at in range(0, len(entries), 4)]
+    wanted = [chance.choice(level) for level in levels]
+    views = [[("link", name) for name in level] for level in levels]
+    views.append([("button", name) for name in buttons])
+    values = {f"entry_{n}": entry for n, entry in enumerate(wanted, 1)}
+    told = [(entry, "") for entry in wanted]
+    return _Drawn([f"open {entry}" for entry in wanted], values, views, told, buttons)
 
 
-FAMILIES: Mapping[str, Callable[[int, random.Random], Instance]] = {
+_DRAW: Mapping[str, Callable[[int, random.Random], _Drawn]] = {
     "form": _form,
     "boxes": _boxes,
     "menu": _menu,
 }
+PAGES = tuple(_DRAW)
+
+
+def families(parts: int) -> list[str]:
+    """Return the names of the families of so many parts, 1 to 5: `form-2`, …."""
+    return [f"{page}-{parts}" for page in PAGES]
+
+
+def split_name(family: str) -> tuple[str, int]:
+    """Return a family's page and its number of parts."""
+    page, _, parts = family.partition("-")
+    return page, int(parts)
 
 
 def instance(family: str, seed: int) -> Instance:
     """Return the family's instance of a seed; the same seed gives the same one."""
-    return FAMILIES[family](seed, random.Random(f"{family} {seed}"))
+    page, parts = split_name(family)
+    chance = random.Random(f"{family} {seed}")
+    drawn = _DRAW[page](parts, chance)
+    button = chance.choice(drawn.buttons)
+    instruction = " , ".join([*drawn.told, f"press {button}"])
+    values = {**drawn.values, "button": button}
+    return Instance(family, seed, instruction, values, drawn.views, [*drawn.script, (button, "")])
 
 
 PAGE = """<!doctype html>

@@ -1,20 +1,29 @@
 """The tasks of a family under one kind of reward: paid for the goal alone, for milestones, and for
-the goal with a potential over the milestones."""
+the goal with a potential over the milestones.
+
+A file in `tasks` is a task with one part. What has an `N` in its name there is repeated for each
+part of the family: `field_N` becomes `field_1`, `field_2`, ….
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
 
+from examples.agent.families import split_name
+
 FOLDER = Path(__file__).parent / "tasks"
 
 
 def task(family: str, kind: str, origin: str) -> dict[str, Any]:
     """Return the family's template under one of `kinds.KINDS`, on pages that are served at ``origin``."""
-    made: dict[str, Any] = yaml.safe_load((FOLDER / f"{family}.yaml").read_text())
+    page, parts = split_name(family)
+    text = (FOLDER / f"{page}.yaml").read_text().replace("FAMILY", family)
+    made: dict[str, Any] = _repeated(yaml.safe_load(text), parts)
     # A run that goes on serves its pages at another port: other content, and so another version.
     version = f"{made['version']}.{urlsplit(origin).port or 80}"
     made |= {"id": f"{made['id']}-{kind}", "version": version, "origin": origin}
@@ -22,7 +31,40 @@ def task(family: str, kind: str, origin: str) -> dict[str, Any]:
         made["weights"] = {"goal": 1.0}
         made["milestones"] = [one for one in made["milestones"] if "goal" in one["when"]]
     if kind == "potential":
-        (part,) = set(made["weights"]) - {"goal"}
-        made["weights"] = {part: 1.0, "goal": 1.0}
-        made["shaping"] = {"potential": [part], "gamma": 1.0}
+        (component,) = set(made["weights"]) - {"goal"}
+        made["weights"] = {component: 1.0, "goal": 1.0}
+        made["shaping"] = {"potential": [component], "gamma": 1.0}
     return made
+
+
+def _repeated(made: dict[str, Any], parts: int) -> dict[str, Any]:
+    """Return the task with its one part repeated."""
+    (part, *others) = made["milestones"]
+    first, *rest = made["instruction"].split(" , ")
+    numbers = range(1, parts + 1)
+    parameters = {
+        _numbered(name, n): example
+        for name, example in made["parameters"].items()
+        for n in (numbers if name.endswith("_N") else (0,))
+    }
+    milestones = [_numbered(part, n) for n in numbers]
+    if made["ordered"]:
+        for before, milestone in pairwise(milestones):
+            milestone["after"] = [before["id"]]
+    return {
+        **{key: value for key, value in made.items() if key != "ordered"},
+        "instruction": " , ".join([*(_numbered(first, n) for n in numbers), *rest]),
+        "parameters": parameters,
+        "milestones": [*milestones, *others],
+    }
+
+
+def _numbered(value: Any, n: int) -> Any:
+    """Return a value of YAML with the number of a part."""
+    if isinstance(value, str):
+        return value.replace("_N", f"_{n}")
+    if isinstance(value, dict):
+        return {_numbered(key, n): _numbered(one, n) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_numbered(one, n) for one in value]
+    return value

@@ -30,7 +30,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from examples.agent.browser import Browser
-from examples.agent.families import FAMILIES, UNSEEN
+from examples.agent.families import UNSEEN, families
 from examples.agent.kinds import KINDS
 from examples.agent.rollouts import Rollout, play
 
@@ -87,6 +87,7 @@ class Run:
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
         self.folder: Path = given.folder
+        self.families = families(given.parts)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = Log(self.folder / "log.jsonl")
         state = self.folder / "state"
@@ -140,21 +141,21 @@ class Run:
     def evaluate(self, model: Any, words: Any, update: int, each: int, name: str) -> None:
         """Play unseen instances, ``each`` of every family, as often as the policy would choose."""
         model.eval()
-        prompts = [f"{family} {UNSEEN + at}" for at in range(each) for family in FAMILIES]
+        prompts = [f"{family} {UNSEEN + at}" for at in range(each) for family in self.families]
         labels = {"policy": name, "seed": self.given.seed}
         found = play(self.browser, model, words, prompts, self.given.kind, labels)
         model.train()
-        families = {
+        by_family = {
             family: sum(bool(one.success) for one in found if one.prompt.startswith(family))
-            for family in FAMILIES
+            for family in self.families
         }
-        won = sum(families.values())
+        won = sum(by_family.values())
         self.log.add(
             update=update,
             evaluation=name,
             unseen=len(found),
             unseen_won=won,
-            families=families,
+            families=by_family,
             after=self.log.steps,
             unseen_turns=sum(len(one.rewards) for one in found),
         )
@@ -212,7 +213,7 @@ def train(given: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     run = Run(given)
     chance = random.Random(given.seed)
-    rows = [f"{family} {at}" for family in FAMILIES for at in range(INSTANCES)]
+    rows = [f"{family} {at}" for family in run.families for at in range(INSTANCES)]
     chance.shuffle(rows)
     words = AutoTokenizer.from_pretrained(given.start)
     policy = AutoModelForCausalLM.from_pretrained(given.start)
@@ -256,6 +257,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--start", required=True)
     parser.add_argument("--python", required=True)
+    parser.add_argument("--parts", type=int, required=True)
     parser.add_argument("--updates", type=int, required=True)
     parser.add_argument("--most", type=int, required=True)
     parser.add_argument("--unseen", type=int, required=True)

@@ -37,7 +37,6 @@ FLAGS = (
     "--disable-gpu",
     "--renderer-process-limit=2",
 )
-MAX_TURNS = 6
 LOOK = """() => [...document.querySelectorAll("main input, main button, main a")].map((one) => {
   const role = { BUTTON: "button", A: "link" }[one.tagName] ?? (one.type === "checkbox" ? "checkbox" : "textbox");
   const name = (one.closest("label") ?? one).textContent.trim();
@@ -50,8 +49,8 @@ Seen = Sequence[Sequence[Any]]
 
 def _page_of(path: str) -> bytes | None:
     """Return the page of the instance that a path names as /FAMILY/SEED."""
-    parts = path.strip("/").split("/")
-    return instance(parts[0], int(parts[1])).page() if len(parts) == 2 else None
+    names = path.strip("/").split("/")
+    return instance(names[0], int(names[1])).page() if len(names) == 2 else None
 
 
 def lines(seen: Seen) -> str:
@@ -71,6 +70,7 @@ class Slot:
     episode: Any = None
     state: Path = Path()
     turns: int = 0
+    max_turns: int = 0
     script: list[tuple[str, str]] = field(default_factory=list)
 
     def scripted(self) -> str:
@@ -112,7 +112,7 @@ class World:
             token=slot.episode.opened.token,
             state=slot.state,
         )
-        slot.turns, slot.script = 0, list(made.script)
+        slot.turns, slot.max_turns, slot.script = 0, made.max_turns, list(made.script)
         slot.seen = await slot.page.evaluate(LOOK)
         return {"text": lines(slot.seen), "instruction": made.instruction}
 
@@ -142,7 +142,7 @@ class World:
         over = await performed(slot, words)
         slot.seen = await slot.page.evaluate(LOOK)
         await slot.watch.end_step()
-        over = over or not slot.seen or slot.turns >= MAX_TURNS
+        over = over or not slot.seen or slot.turns >= slot.max_turns
         return {"text": lines(slot.seen), "over": over, "did": words}
 
     async def close(self, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
