@@ -87,7 +87,9 @@ async def test_an_agent_that_ran_out_of_time_is_graded_and_cut_off(process: Proc
     async with operator(process) as service:
         episode = trial["kept"][0]["episode"]
         answer = (await service.http.get(f"/v1/episodes/{episode}/events")).json()
-    assert answer["events"][-1]["data"]["truncated"] is True
+    closed = answer["events"][-1]["data"]
+    assert closed["reason"] == "the agent was cut off"
+    assert "truncated" not in closed
 
 
 async def test_a_mistake_in_the_set_up_is_named_before_an_agent_runs(process: Process) -> None:

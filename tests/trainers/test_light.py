@@ -82,9 +82,12 @@ async def test_openrlhf_agent_generates_a_rollout_again_whose_reward_is_not_know
 
 
 async def test_openrlhf_agent_that_has_no_tokens_left_closes_its_episode(process: Process) -> None:
-    """OpenRLHF ends such a rollout before its last turn: what was earned is paid, and the close."""
+    """OpenRLHF ends such a rollout before its last turn: what was earned is paid, and the close. It
+    is an end: OpenRLHF has no value of a state after it, so that a potential has to be paid back."""
     found = await run_harness("openrlhf_code", process, "cut_off")
-    assert (found["reward"], found["truncated"]) == (pytest.approx(0.1), True)
+    assert found["reward"] == pytest.approx(0.1)
+    assert found["closed"]["reason"] == "the rollout was cut off"
+    assert "truncated" not in found["closed"]
     assert (found["extra_logs"]["success"], found["extra_logs"]["success_known"]) == (0.0, 1.0)
 
 

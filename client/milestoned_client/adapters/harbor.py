@@ -56,7 +56,7 @@ logger = logging.getLogger("milestoned_client.adapters")
 PLUGIN = "milestoned_client.adapters.harbor:MilestonedPlugin"
 VERIFIER = "milestoned_client.adapters.harbor:MilestonedVerifier"
 CUT_OFF = (AgentTimeoutError, asyncio.CancelledError)
-"""What ends an agent that was not done: the last state is then no end of its task."""
+"""What ends an agent that was not done."""
 Watch = Callable[[TrialHookEvent, AsyncEpisode], Awaitable[None] | None]
 """Starts the daemon of a trial's episode."""
 
@@ -69,7 +69,7 @@ class WatchedTrial:
     options: TrialOptions
     step: int
 
-    async def end(self, *, truncated: bool) -> None:
+    async def end(self, reason: str) -> None:
         """End what runs and close the episode, once its last step has settled."""
         wait_s = self.options.settings.wait_s
         with contextlib.suppress(ConflictError):  # a harness may have begun steps of its own since
@@ -77,12 +77,12 @@ class WatchedTrial:
         last = (await self.episode.status()).step
         if last is not None:
             await self.episode.reward(last, wait_s=wait_s)
-        await self.close(truncated=truncated)
+        await self.close(reason)
 
-    async def close(self, *, truncated: bool = False) -> Closing:
-        """Close the episode, or ask again how it was closed."""
-        wait_s = self.options.settings.wait_s
-        return await self.episode.close("the agent ended", truncated=truncated, wait_s=wait_s)
+    async def close(self, reason: str = "the agent ended") -> Closing:
+        """Close the episode, or ask again how it was closed. Never as truncated: the reward is
+        that of the whole trial, and no value of a last state comes after it."""
+        return await self.episode.close(reason, wait_s=self.options.settings.wait_s)
 
     async def ask_blame(self) -> Blame | None:
         """Ask why the episode failed; None where nobody answers. No reward depends on it."""
@@ -164,9 +164,9 @@ class MilestonedPlugin(BaseJobPlugin):  # type: ignore[misc]  # Harbor is not in
         trial = _trials.get(event.trial_name)
         if trial is None:
             return
-        truncated = isinstance(sys.exc_info()[1], CUT_OFF)
+        was_cut_off = isinstance(sys.exc_info()[1], CUT_OFF)
         try:
-            await trial.end(truncated=truncated)
+            await trial.end("the agent was cut off" if was_cut_off else "the agent ended")
         except ClientError as error:
             logger.warning("episode %s could not be closed yet: %s", trial.episode.id, error)
 

@@ -108,9 +108,8 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         fold: Fold = "known" if self._settings.fold == "known" else "sum"
         try:
             await self._episode.reward(self._step, wait_s=self._settings.wait_s)
-            await self._episode.close(
-                "the rollout was cut off", truncated=True, wait_s=self._settings.wait_s
-            )
+            # Never as truncated: OpenRLHF gives what follows the last token the value 0.
+            await self._episode.close("the rollout was cut off", wait_s=self._settings.wait_s)
             sample = Sample(episode=self._episode.id)
             whole = payout_of((await score([sample], replace(self._settings, fold=fold)))[0])
         except UNANSWERED as error:

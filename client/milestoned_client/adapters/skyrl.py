@@ -99,7 +99,8 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
             self.abandon()
             return
         if self._rollout.is_open:  # at a limit of tokens
-            self._rollout.close("the rollout was cut off", truncated=True)
+            # Never as truncated: SkyRL gives what follows the last token the value 0.
+            self._rollout.close("the rollout was cut off")
         paid = close_and_read_turns_now(self._episode_id, self.turns, self._settings)
         self._log.rewards = paid.rewards
 

@@ -22,7 +22,7 @@ async def partly() -> dict[str, Any]:
 
 
 async def cut_off() -> dict[str, Any]:
-    """A rollout that has no tokens left after its first turn, and its episode's status."""
+    """A rollout that has no tokens left after its first turn, and how its episode was closed."""
     agent_module()
     from milestoned_client import AsyncRewardClient
 
@@ -31,7 +31,7 @@ async def cut_off() -> dict[str, Any]:
     found = await rollout(sandbox(ids), {"task_id": "shop/cart"}, first, "buy", max_length=80)
     async with AsyncRewardClient(URL, TOKEN) as client:
         (closed,) = await client.episode(ids[0]).events(kind="episode.closed")
-    return {**found, "truncated": closed.data["truncated"]}
+    return {**found, "closed": closed.data}
 
 
 async def main(folder: Path) -> dict[str, Any]:
