@@ -31,6 +31,8 @@ from lab.demo.processes import DemoProcesses
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-trl" / "bin" / "python"
 PLOTTING = ROOT / ".venv-learning" / "bin" / "python"
+SHORT = 2
+"""Parts of the tasks from which the model learns to read, before those of the run's."""
 QUICK = {"demos": 12, "epochs": 10, "updates": 3, "most": 10_000, "unseen": 1}
 
 
@@ -42,7 +44,9 @@ def make_start(folder: Path, demos: int, parts: int, epochs: int, device: str) -
         sft = folder / "sft"
         if not sft.exists():
             with DemoProcesses(folder / "logs") as processes:
-                record(start_service(processes, data), folder / "recording", demos, parts)
+                service = start_service(processes, data)
+                for length in sorted({SHORT, parts}):
+                    record(service, folder / "recording", demos, length)
             shutil.rmtree(sft_new := folder / "sft.new", ignore_errors=True)
             export(data, sft_new)
             sft_new.rename(sft)
@@ -123,7 +127,9 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--parts", type=int, default=5, choices=range(1, 6), help="of each task (default 5)"
     )
-    parser.add_argument("--demos", type=int, default=276, help="demonstrations (default 276)")
+    parser.add_argument(
+        "--demos", type=int, default=276, help="demonstrations of each length (default 276)"
+    )
     parser.add_argument("--epochs", type=int, default=40, help="over them (default 40)")
     parser.add_argument("--updates", type=int, default=150, help="of a run at most (default 150)")
     parser.add_argument(

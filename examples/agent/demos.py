@@ -19,7 +19,7 @@ FIRST = 500_000
 def record(service: DemoService, folder: Path, number: int, parts: int) -> None:
     """Have ``number`` demonstrations recorded, of the families of so many parts in turn; goes on where a recording
     was cut off. What was open then is no success, and is not exported."""
-    noted = folder / "recorded"
+    noted = folder / f"recorded-{parts}"
     folder.mkdir(parents=True, exist_ok=True)
     done = int(noted.read_text()) if noted.exists() else 0
     browser = Browser(sys.executable, service.url, service.token, folder / "state")

@@ -4,8 +4,9 @@ them. In `.venv-trl`.
     python -m examples.agent.pretrain DATA OUT --epochs N
 
 A model of this size that has seen few demonstrations either cannot read the page at all or hardly
-errs. So it is taught to read first, and then to be clumsy: in the last epochs the element that it is
-taught to name is, in `CLUMSY` of the actions, another one of the same role.
+errs. So it is taught to read first, by the shortest demonstrations alone, since what is to be looked up
+stands nearer there. Then come all, and then it is taught to be clumsy: in the last epochs the element
+that it is taught to name is, in `CLUMSY` of the actions, another one of the same role.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ RATE = 1.5e-3
 CLUMSY = 0.5
 """Share of the actions, in the last epochs, that name another element."""
 CLUMSY_EPOCHS = 6
+SHARE_OF_ALL = 4
+"""The epochs over the shortest demonstrations, for one over all."""
 WARM_UP = 100
 """Steps over which the rate rises to `RATE`."""
 
@@ -134,7 +137,12 @@ def main() -> None:
     weights = sum(one.numel() for one in learner.parameters())
     shown = [conversation(messages) for messages in read_messages(given.data)]
     print(f"{len(shown)} demonstrations, {weights:,} weights", flush=True)
-    fit(learner, words, [tokens(words, turns) for turns in shown], given.epochs, given.device)
+    length = min(len(turns) for turns in shown)
+    short = [tokens(words, turns) for turns in shown if len(turns) == length]
+    fit(learner, words, short, given.epochs, given.device)
+    if len(short) < len(shown):
+        rows = [tokens(words, turns) for turns in shown]
+        fit(learner, words, rows, given.epochs // SHARE_OF_ALL, given.device)
     clumsy = random.Random(0)
     rows = [tokens(words, turns, clumsy) for turns in shown for _ in range(CLUMSY_EPOCHS)]
     fit(learner, words, rows, 1, given.device)

@@ -118,7 +118,7 @@ class World:
 
     async def _slot(self, number: int) -> Slot:
         if number not in self._slots:
-            context = await self._browser.new_context(viewport={"width": 320, "height": 240})
+            context = await self._browser.new_context(viewport={"width": 320, "height": 320})
             self._slots[number] = Slot(await context.new_page())
         return self._slots[number]
 

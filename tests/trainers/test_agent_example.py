@@ -77,20 +77,21 @@ def test_interval() -> None:
 
 @needs_chromium
 @pytest.mark.slow
-async def test_rewards_stand_at_their_turns(process: Process, tmp_path: Path) -> None:
+@pytest.mark.parametrize("parts", [2, 5])
+async def test_rewards_stand_at_their_turns(process: Process, tmp_path: Path, parts: int) -> None:
     """Demonstrations of each family under each kind of reward: the goal alone pays the last turn,
     milestones and potential pay as the agent gets nearer."""
     paid = {
-        "sparse": [0.0, 0.0, 1.0],
-        "milestones": [0.25, 0.25, 0.5],
-        "potential": [0.5, 0.5, 0.0],
+        "sparse": [*[0.0] * parts, 1.0],
+        "milestones": [*[0.5 / parts] * parts, 0.5],
+        "potential": [*[1 / parts] * parts, 0.0],
     }
     browser = Browser(sys.executable, process.url, process.admin, tmp_path)
     try:
         for kind in KINDS:
             asked = [
                 {"slot": at, "family": family, "seed": 1, "kind": kind, "labels": {}}
-                for at, family in enumerate(families(2))
+                for at, family in enumerate(families(parts))
             ]
             slots = [{"slot": at} for at in range(len(asked))]
             browser.ask("open", asked)
