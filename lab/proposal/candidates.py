@@ -89,25 +89,42 @@ def _click(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
 
 
 def _field(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
-    data, element = event.data, mapping(event.data.get("element"))
-    name = next(
-        (text for key in ("name", "attr_name", "id") if (text := short_text(element.get(key)))),
-        None,
-    )
-    if name is None or data.get("trusted") is False or data.get("hidden"):
+    """A field that was filled, by each way to name it: what it holds, that it holds something."""
+    data = event.data
+    ways = _ways_to_name(event)
+    if not ways or data.get("trusted") is False or data.get("hidden"):
         return
-    family = f"field {name}"
+    family = f"field {' '.join(ways[0].values())}"
+    for rank, held in enumerate(_held(event)):
+        for way_rank, way in enumerate(ways):
+            yield _candidate(
+                event, family, rank * len(ways) + way_rank, "field_filled", {**way, **held}
+            )
+
+
+def _ways_to_name(event: Event) -> list[dict[str, str]]:
+    """Return the arguments that name a field, the best first: its name, or else what stands around
+    it and the path to it, which is another one where a row is added before it."""
+    element = mapping(event.data.get("element"))
+    for key in ("name", "attr_name", "id"):
+        if name := short_text(element.get(key)):
+            return [{"field": name}]
+    places = {"around": event.data.get("around"), "path": element.get("path")}
+    return [{key: text} for key, place in places.items() if (text := short_text(place))]
+
+
+def _held(event: Event) -> Iterator[JsonObject]:
+    """Yield the arguments that say what the field holds, the most specific first."""
+    data = event.data
     if isinstance(data.get("checked"), bool):
-        if element.get("role") == "radio" and not data["checked"]:
-            return  # another one of its group was chosen
-        facts: JsonObject = {"field": name, "checked": data["checked"]}
-        yield _candidate(event, family, 0, "field_filled", facts)
+        is_radio = mapping(data.get("element")).get("role") == "radio"
+        if data["checked"] or not is_radio:  # else another one of its group was chosen
+            yield {"checked": data["checked"]}
         return
     value = short_text(data.get("value"))
     if value and not data.get("cut"):
-        yield _candidate(event, family, 0, "field_filled", {"field": name, "value": value})
-        facts = {"field": name, "value": ANY_TEXT}
-        yield _candidate(event, family, 1, "field_filled", facts)
+        yield {"value": value}
+        yield {"value": ANY_TEXT}
 
 
 def _request(event: Event, origin: str | None) -> Iterator[TaskCandidate]:

@@ -202,6 +202,7 @@ def test_what_cannot_be_known_is_said(
     assert any(expected in note for note in proposed(good, bad).notes)
 
 
+NAMELESS = {"role": "textbox", "tag": "input", "path": "#cart>li:2>input:1"}
 CANDIDATES: list[tuple[Said, list[Any]]] = [
     (clicked("Buy"), [{"element_clicked": {"role": "button", "name": "Buy"}}]),
     (clicked("Buy", trusted=False), []),
@@ -216,6 +217,20 @@ CANDIDATES: list[tuple[Said, list[Any]]] = [
     ),
     (filled("Terms", checked=True), [{"field_filled": {"field": "Terms", "checked": True}}]),
     (filled("Password", "••••"), []),
+    (
+        filled("", "2", element=NAMELESS, around="Lamp 12.50"),
+        [
+            {"field_filled": {"around": "Lamp 12.50", "value": "2"}},
+            {"field_filled": {"path": "#cart>li:2>input:1", "value": "2"}},
+            {"field_filled": {"around": "Lamp 12.50", "value": {"regex": "(?s).+"}}},
+            {"field_filled": {"path": "#cart>li:2>input:1", "value": {"regex": "(?s).+"}}},
+        ],
+    ),
+    (
+        filled("", checked=True, element=NAMELESS),
+        [{"field_filled": {"path": "#cart>li:2>input:1", "checked": True}}],
+    ),
+    (filled("", "2", element={"role": "textbox"}), []),
     (filled("Name", "x" * 300), []),
     (finished("GET", "/orders", 200), []),
     (finished("POST", "/orders", 500), []),
@@ -238,6 +253,20 @@ CANDIDATES: list[tuple[Said, list[Any]]] = [
 def test_what_an_event_could_be(said: Said, expected: list[Any]) -> None:
     events = log(*episode([said]))
     assert [candidate.when for candidate in candidates_of(events, ORIGIN)] == expected
+
+
+def cart(row: int, amount: str) -> list[list[Said]]:
+    """A run that fills the field beside the lamp, which has no name and stands in some row."""
+    element = {**NAMELESS, "path": f"#cart>li:{row}>input:1"}
+    field = filled("", amount, element=element, around="Lamp 12.50")
+    return [[went("/cart")], [field, clicked("Order")], [finished("POST", "/orders", 201)]]
+
+
+def test_a_field_without_a_name_is_named_by_what_all_successes_share() -> None:
+    """By what stands around it where its row is another one in each."""
+    found = conditions(proposed([cart(1, "2"), cart(3, "2")]))
+    assert {"field_filled": {"around": "Lamp 12.50", "value": "2"}} in found
+    assert not any("path" in one.get("field_filled", {}) for one in found)
 
 
 def test_what_stood_before_the_first_step_is_no_deed() -> None:
