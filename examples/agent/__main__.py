@@ -125,7 +125,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3, help="of each kind (default 3)")
     parser.add_argument("--folder", type=Path, default=Path("runs/agent"), help="state and results")
     parser.add_argument(
-        "--parts", type=int, default=5, choices=range(1, 6), help="of each task (default 5)"
+        "--parts", type=int, default=SHORT, choices=range(1, 6), help="of each task (default 2)"
     )
     parser.add_argument(
         "--demos", type=int, default=276, help="demonstrations of each length (default 276)"

@@ -95,7 +95,7 @@ def _field(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     if not ways or data.get("trusted") is False or data.get("hidden"):
         return
     family = f"field {' '.join(ways[0].values())}"
-    for rank, held in enumerate(_held(event)):
+    for rank, held in enumerate(_list_values(event)):
         for way_rank, way in enumerate(ways):
             yield _candidate(
                 event, family, rank * len(ways) + way_rank, "field_filled", {**way, **held}
@@ -113,7 +113,7 @@ def _ways_to_name(event: Event) -> list[dict[str, str]]:
     return [{key: text} for key, place in places.items() if (text := short_text(place))]
 
 
-def _held(event: Event) -> Iterator[JsonObject]:
+def _list_values(event: Event) -> Iterator[JsonObject]:
     """Yield the arguments that say what the field holds, the most specific first."""
     data = event.data
     if isinstance(data.get("checked"), bool):
