@@ -31,6 +31,8 @@ from lab.demo.processes import DemoProcesses
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-trl" / "bin" / "python"
 PLOTTING = ROOT / ".venv-learning" / "bin" / "python"
+TIED = ("setpriv", "--pdeathsig", "KILL")
+"""Ends the service with this command, however that ends: it would keep its folder from the next."""
 SHORT = 2
 """Parts of the tasks from which the model learns to read, before those of the run's."""
 QUICK = {"demos": 12, "epochs": 10, "updates": 3, "most": 10_000, "unseen": 1}
@@ -44,7 +46,7 @@ def make_start(folder: Path, demos: int, parts: int, epochs: int, device: str) -
         sft = folder / "sft"
         if not sft.exists():
             with DemoProcesses(folder / "logs") as processes:
-                service = start_service(processes, data)
+                service = start_service(processes, data, prefix=TIED)
                 for length in sorted({SHORT, parts}):
                     record(service, folder / "recording", demos, length)
             shutil.rmtree(sft_new := folder / "sft.new", ignore_errors=True)
@@ -71,8 +73,8 @@ def run(kind: str, seed: int, start: Path, given: argparse.Namespace) -> None:
     folder = given.folder / f"{kind}-{seed}"
     if (folder / "done").exists():
         return
-    with DemoProcesses(folder / "logs") as parts:
-        service = start_service(parts, folder / "service")
+    with DemoProcesses(folder / "logs") as processes:
+        service = start_service(processes, folder / "service", prefix=TIED)
         told = {"MILESTONED_URL": service.url, "MILESTONED_TOKEN": service.token}
         command = [str(PYTHON), "-m", "examples.agent.train", kind, str(seed), str(folder)]
         command += ["--start", str(start), "--python", sys.executable]
