@@ -17,7 +17,7 @@ from detectors.sdk.correlation import HIDDEN, value_of
 from detectors.sdk.documents import UNKNOWN_LOAD
 from detectors.sdk.file_reads import ReadArgs, check_guard
 from detectors.sdk.registry import Composite, Moment, Rule, Standing
-from detectors.sdk.site import judge_site
+from detectors.sdk.site import UNKNOWN_SITE, judge_site
 from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated_keys
 from detectors.task.ruleset import ConditionNode, Ruleset
 
@@ -185,22 +185,18 @@ class Conditions:
         where the site, or the address, is not known."""
         assert isinstance(node.rule, Rule)
         world = self._state.world
-        unknown = ""
-        if node.site is not None:
-            is_here = judge_site(event, world, node.site)
-            if is_here is False:
-                return ()
-            unknown = "" if is_here else "the address of the page is not known any more"
-        if node.loaded is not None:
-            is_loaded = node.loaded.judge(event, world)
-            if is_loaded is False:
-                return ()
-            unknown = unknown or ("" if is_loaded else UNKNOWN_LOAD)
+        is_here = node.site is None or judge_site(event, world, node.site)
+        if is_here is False:
+            return ()
+        is_loaded = node.loaded is None or node.loaded.judge(event, world)
+        if is_loaded is False:
+            return ()
         readings = node.rule.read(event, world, node.args)
         if node.is_fined and isinstance(node.args, ReadArgs):
             readings = check_guard(readings, event, node.args)
-        if not unknown:
+        if is_here and is_loaded:
             return readings
+        unknown = UNKNOWN_LOAD if is_here else UNKNOWN_SITE
         for reading in readings:
             if reading.level > 0:
                 raise UnseenError(unknown, reading)

@@ -106,28 +106,31 @@ class Credit:
 
     def close(self, event: Event) -> None:
         """Decide what only the end can decide."""
-        state = self._state
-        if not state.began:
+        decided = [n for n, spec in enumerate(self._specs) if spec.must_hold_at_end]
+        if not self._state.began or not decided:
             return
-        if state.doubt or state.blind:
-            if any(spec.must_hold_at_end for spec in self._specs):
-                self._mark_doubtful(event.seq, "what must hold at the end may not hold any more")
+        if self._state.doubt or self._state.blind:
+            self._mark_doubtful(event.seq, "what must hold at the end may not hold any more")
             return
-        for n, spec in enumerate(self._specs):
-            if spec.must_hold_at_end and self.rests_on_hidden(n):
-                why = f"whether milestone {spec.id} holds at the end is not known"
-                self._mark_doubtful(event.seq, why)
-                return
+        unknown = next((n for n in decided if self.rests_on_hidden(n)), None)
+        if unknown is not None:
+            why = f"whether milestone {self._specs[unknown].id} holds at the end is not known"
+            self._mark_doubtful(event.seq, why)
+            return
         # One may wait for another that the close decides too, in whatever order they are written.
-        for _ in self._specs:
-            before = len(state.pending)
-            for n, spec in enumerate(self._specs):
-                if spec.must_hold_at_end and self._is_in_order(n, event, closing=True):
-                    node = self._top(n)
-                    standing = self._conditions.standing(node)
-                    self._progress(node, standing, self._conditions.level(node), event)
-            if len(state.pending) == before:
+        for _ in decided:
+            before = len(self._state.pending)
+            self._decide_at_end(decided, event)
+            if len(self._state.pending) == before:
                 return
+
+    def _decide_at_end(self, owners: Iterable[int], event: Event) -> None:
+        """Pay those of the milestones whose turn it is for how they stand at the end."""
+        for n in owners:
+            if self._is_in_order(n, event, closing=True):
+                node = self._top(n)
+                standing = self._conditions.standing(node)
+                self._progress(node, standing, self._conditions.level(node), event)
 
     def pay_levels(self, event: Event) -> None:
         """Pay components credited by level: each milestone's present level, less what it was at

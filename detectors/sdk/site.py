@@ -26,6 +26,10 @@ def origin_of(text: str) -> str:
     return "" if url is None else url.origin
 
 
+UNKNOWN_SITE = "the address of the page is not known any more"
+"""Why a rule can't know whether an event is of the task's site."""
+
+
 def judge_site(event: Event, world: World, origins: Collection[str]) -> bool | None:
     """Whether a page at one of ``origins`` is what the event is about; None where the page's
     address is not known. True for what is about no page."""
