@@ -250,7 +250,7 @@ def day(text: str, day_first: bool) -> tuple[int, int, int] | None:
     for default in (datetime.datetime(2001, 2, 3), datetime.datetime(2004, 5, 6)):
         try:
             read = parser.parser(info).parse(text, default=default, ignoretz=True)
-        except (ValueError, OverflowError, TypeError):
+        except (ValueError, ArithmeticError, TypeError):  # it computes hours as decimals
             return None
         found.add((read.year, read.month, read.day))
     return found.pop() if len(found) == 1 else None

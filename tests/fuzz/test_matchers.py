@@ -8,7 +8,7 @@ import sys
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from detectors.matchers.lenient_kinds import KINDS as LENIENT
@@ -97,6 +97,7 @@ def test_no_kind_of_matcher_is_left_out() -> None:
 @pytest.mark.parametrize("name", MATCHERS)
 @settings(max_examples=examples(60))
 @given(MADE_UP)
+@example("1" + "0" * 28 + "H")  # hours with more digits than a decimal's precision
 def test_a_made_up_text_gets_an_answer(name: str, text: str) -> None:
     """The same one again, and nothing is caught on the way: a matcher that throws is to be
     mended."""
