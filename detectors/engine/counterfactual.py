@@ -4,11 +4,15 @@ A rule that can't know what it is asked (`UnseenError`) leaves two states of the
 engine's own, in which it is not so, and a counterfactual one, in which it is, and all later such
 things too. A step that both pay alike does not depend on what was not observed; of any other the
 worth is not known.
+
+What was so before the first step is not paid afterwards, so that more of it can be worth less. Of
+such things there is a state for every mixture: each counterfactual state is divided too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 from detectors.engine.state import State
@@ -18,8 +22,9 @@ from detectors.model.types import Event, Milestone, Reward
 from detectors.task.ruleset import ConditionNode, Ruleset
 
 MIN_DIFFERENCE = 1e-9
-MAX_STATES = 4
-"""Counterfactual states of one episode; of more unobserved things, the latest replaces the last."""
+MAX_STATES = 8
+"""Counterfactual states of one episode: every mixture of three things before the first step, and
+one for what is unobserved later. Of more, the latest replaces the last."""
 MAX_WHY = 300
 """Characters of why something could not be known."""
 
@@ -39,8 +44,12 @@ class Branch(Protocol):
     def feed(self, events: Iterable[Event]) -> object:
         """Take in the next events of the episode."""
 
-    def catch_up(self, event: Event, stale: tuple[str, ...]) -> None:
-        """Read the event at which the branch was made; its world has it already."""
+    def catch_up(self, event: Event, stale: tuple[str, ...], *, is_so: bool) -> None:
+        """Read the event at which the branch was made, of which its world has it already, and
+        suppose ``is_so`` of what can't be known of it."""
+
+    def take_sibling(self) -> Branch | None:
+        """Return the branch that this one was divided into at this event, once."""
 
     def forget_payments(self, milestones: Iterable[Milestone]) -> None:
         """Take out of the books what a masked step would have paid."""
@@ -50,22 +59,29 @@ class Counterfactuals:
     """The counterfactual states of one episode, each with the engine that goes on from it."""
 
     def __init__(
-        self, ruleset: Ruleset, state: State, make_branch: Callable[[State], Branch] | None
+        self,
+        ruleset: Ruleset,
+        state: State,
+        make_branch: Callable[[State], Branch],
+        *,
+        is_branch: bool,
     ) -> None:
-        """``make_branch``: makes the engine of a counterfactual state; None for an engine that is
-        such a branch itself."""
+        """``make_branch``: makes the engine of a counterfactual state; ``is_branch``: the engine of
+        ``state`` is such a branch itself."""
         self._ruleset, self._state, self._make_branch = ruleset, state, make_branch
+        self._is_branch = is_branch
+        self._catching_up: bool | None = None
         self.new_branch: Branch | None = None
         """The branch that was made at this event, which it has yet to read."""
         self.branches: list[Branch] = []
-        if make_branch is not None:
+        if not is_branch:
             self.branches += map(make_branch, state.supposed)
 
     def suppose(self, leaf: ConditionNode, error: UnseenError, event: Event) -> bool:
         """Record what a rule can't know of the event, before anything is read of it. Returns
         whether to suppose that it was as expected: only a branch does."""
-        if self._make_branch is None:
-            return True
+        if self._is_branch:
+            return self._suppose_in_branch()
         state, ruleset = self._state, self._ruleset
         latest = max((seq for seq, _ in state.hidden.values()), default=0)
         id = ruleset.task.milestones[leaf.owner].id
@@ -79,8 +95,24 @@ class Counterfactuals:
             _add(state.unclear_starts, leaf.owner)
         is_new = (error.since or event.seq) > latest
         if is_new and not self._newest_agrees():
-            self._fork(self._make_branch)
+            self._fork()
         return False
+
+    def _suppose_in_branch(self) -> bool:
+        """Return what a branch supposes: that it was as expected. Before the first step it is
+        divided: the other one supposes of this event that it was not."""
+        if self._catching_up is not None:
+            return self._catching_up
+        if not self._state.began and self.new_branch is None:
+            self.new_branch = self._make_branch(self._copy())
+        return True
+
+    @contextmanager
+    def catch_up(self, *, is_so: bool) -> Iterator[None]:
+        """While the event is read at which this branch was made, suppose ``is_so``."""
+        self._catching_up = is_so
+        yield
+        self._catching_up = None
 
     def _may_turn_a_step(self, id: str) -> bool:
         """Whether a milestone that any step may pay could be undone by what milestone ``id`` can't
@@ -98,17 +130,38 @@ class Counterfactuals:
             _add(self._state.unclear_starts, self._ruleset.index[id])
 
     def _newest_agrees(self) -> bool:
-        """Whether the newest branch has paid the same so far: then it stands for this event too."""
-        return bool(self.branches) and self.branches[-1].state.awards == self._state.awards
+        """Whether the newest branch has paid the same so far, and supposes the same of what was so
+        before the first step: then it stands for this event too."""
+        if not self.branches:
+            return False
+        newest = self.branches[-1].state
+        is_of_start = self._state.unclear_starts and not newest.forked_live
+        return not is_of_start and newest.awards == self._state.awards
 
-    def _fork(self, make_branch: Callable[[State], Branch]) -> None:
+    def _fork(self) -> None:
         """Make a branch from the state before anything is read of the event."""
+        self.new_branch = self._make_branch(self._copy())
+        self._add_branch(self.new_branch)
+
+    def _copy(self) -> State:
+        """Return a copy of the state, without the counterfactual ones."""
         state, others = self._state, self._state.supposed
         state.supposed = []
         copy = State.load(state.dump(), self._ruleset.digest)
-        state.supposed = [*others[: MAX_STATES - 1], copy]
-        self.new_branch = make_branch(copy)
-        self.branches[MAX_STATES - 1 :] = [self.new_branch]
+        state.supposed = others
+        copy.forked_live = state.began
+        return copy
+
+    def _add_branch(self, branch: Branch) -> None:
+        self._state.supposed = [*self._state.supposed[: MAX_STATES - 1], branch.state]
+        self.branches[MAX_STATES - 1 :] = [branch]
+
+    def adopt_siblings(self) -> None:
+        """Take in the branches that others were divided into at this event."""
+        found = [branch.take_sibling() for branch in self.branches]
+        for sibling in found:
+            if sibling is not None and len(self.branches) < MAX_STATES:
+                self._add_branch(sibling)
 
     def take_new_branch(self) -> Branch:
         """Return the branch that was made at this event, once; there is one."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from detectors.engine.conditions import Conditions
-from detectors.engine.counterfactual import Counterfactuals
+from detectors.engine.counterfactual import Branch, Counterfactuals
 from detectors.engine.credit import Credit
 from detectors.engine.episode_rewards import EpisodeRewards
 from detectors.engine.expected_start import StartCheck
@@ -79,8 +79,10 @@ class Engine:
         """The ruleset digest that `episode.opened` names, once this engine has taken it in."""
         self._result = EngineResult()
         self._counterfactuals = Counterfactuals(
-            ruleset, self.state, None if is_counterfactual else self._make_branch
+            ruleset, self.state, self._make_branch, is_branch=is_counterfactual
         )
+        self._is_counterfactual = is_counterfactual
+        self._sibling: Branch | None = None
         self.conditions = Conditions(ruleset, self.state, self._counterfactuals)
         self._credit = Credit(ruleset, self.state, self.conditions)
         self._episode_rewards = EpisodeRewards(ruleset, self.state, self._credit)
@@ -186,6 +188,8 @@ class Engine:
                 handle = handlers.get(event.kind)
                 if handle is not None and not state.closed:
                     handle(event)
+                if branches and not state.began:
+                    self._counterfactuals.adopt_siblings()
         release_large()
         result.milestones = self._credit.take_reached()
         result.alarms = self.conditions.take_alarms()
@@ -205,11 +209,21 @@ class Engine:
         if self.state.hidden and not self.state.is_live(event):
             self._counterfactuals.mark_credited_to_nobody()
         if self._counterfactuals.new_branch is not None:
-            self._counterfactuals.take_new_branch().catch_up(event, stale)
+            branch = self._counterfactuals.take_new_branch()
+            branch.catch_up(event, stale, is_so=not self._is_counterfactual)
+            if self._is_counterfactual:
+                self._sibling = branch
 
-    def catch_up(self, event: Event, stale: tuple[str, ...]) -> None:
-        """Read an event that the world has taken in; ``stale``: the keys of what it replaces."""
-        with self.conditions.batch():  # its faults and its cost are its own, not the parent's
+    def take_sibling(self) -> Branch | None:
+        """Return the branch that this one was divided into at this event, once."""
+        sibling, self._sibling = self._sibling, None
+        return sibling
+
+    def catch_up(self, event: Event, stale: tuple[str, ...], *, is_so: bool) -> None:
+        """Read an event that the world has taken in, and suppose ``is_so`` of what can't be known
+        of it; ``stale``: the keys of what it replaces."""
+        # Its faults and its cost are its own, not the parent's.
+        with self.conditions.batch(), self._counterfactuals.catch_up(is_so=is_so):
             risen = self.conditions.read(event, stale)
         self._credit.credit_risen(risen, event)
         if event.kind == "probe.answered":

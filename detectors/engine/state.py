@@ -13,7 +13,7 @@ from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Moment, Standing
 from detectors.sdk.world import PARTS, World
 
-STATE_VERSION = 11
+STATE_VERSION = 12
 
 
 @dataclass(slots=True)
@@ -43,7 +43,8 @@ class State:
     `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last (id → [seq,
     why]), ``unclear`` the conditions whose level it left open, ``unclear_starts`` the milestones of
     which it is open what was credited to nobody (detectors/engine/level_bounds.py); ``supposed``
-    are the counterfactual states (detectors/engine/counterfactual.py); ``offered`` is the most that
+    are the counterfactual states (detectors/engine/counterfactual.py), ``forked_live`` whether this
+    is one that was made after the first step began; ``offered`` is the most that
     tiers could add to the steps that they were asked about; ``start`` is what stands of what the
     task expects, until the first step (detectors/engine/expected_start.py)."""
 
@@ -76,6 +77,7 @@ class State:
     hidden: dict[str, list[Any]] = field(default_factory=dict)
     unclear: list[int] = field(default_factory=list)
     unclear_starts: list[int] = field(default_factory=list)
+    forked_live: bool = False
     supposed: list[State] = field(default_factory=list)
     start: dict[str, str] = field(default_factory=dict)
 
@@ -146,5 +148,5 @@ class State:
 _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt"
     " unseen gaps blind steps began_at step_at potential offered hidden unclear"
-    " unclear_starts spent"
+    " unclear_starts forked_live spent"
 ).split()

@@ -141,6 +141,45 @@ def test_what_waits_for_it_is_known_with_it() -> None:
     assert worth(run(rules_of(at_end(EITHER), apart), *said([[RIGHT_C, HIDE_B]], []))) == [1.0]
 
 
+RIGHT_A, WRONG_B = ("a", "right"), ("b", "wrong")
+GATED = {"id": "m", "component": "file", "when": A, "only_if": B}
+BOTH = {"id": "m", "component": "file", "when": {"all_of": {"holding": True, "of": [A, B]}}}
+STARTS: dict[str, tuple[dict[str, Any], list[Told], list[Told], float | None]] = {
+    "a file, which was wrong, and a gate, which was open": (
+        GATED,
+        [HIDE_B, HIDE_A],
+        [RIGHT_A],
+        None,
+    ),
+    "the same, heard the other way round": (GATED, [HIDE_A, HIDE_B], [RIGHT_A], None),
+    "the gate is known to be closed by then": (GATED, [HIDE_A, HIDE_B], [WRONG_B, RIGHT_A], 0.0),
+    "nothing came that could be paid": (GATED, [HIDE_A, HIDE_B], [CLICK], 0.0),
+    "two parts, of which one was so": (BOTH, [HIDE_A, HIDE_B], [RIGHT_A], None),
+    "and the other is known to be wrong by then": (
+        BOTH,
+        [HIDE_A, HIDE_B],
+        [WRONG_B, RIGHT_A],
+        0.0,
+    ),
+    "a gate of the start, and what is hidden later": (
+        GATED,
+        [HIDE_B],
+        [HIDE_A],
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_what_was_so_before_the_first_step_is_supposed_in_every_mixture(name: str) -> None:
+    """What was so then is not paid afterwards: the file was right is worth less than it was not,
+    and the gate was open is worth more."""
+    milestone, before, step, expected = STARTS[name]
+    rules, events = rules_of(milestone), said([step], before)
+    assert worth(run(rules, *events)) == [expected]
+    assert resumed(rules, *events) == run(rules, *events)
+
+
 def _composed(parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     several = st.lists(parts, min_size=1, max_size=3)
     return st.one_of(
@@ -176,16 +215,16 @@ def tasks(draw: st.DrawFn) -> Ruleset:
         raise
 
 
-KNOWN = st.sampled_from(["right", "wrong"])
+AT_START = st.sampled_from(["right", "wrong", "hidden"])
 STATES = st.sampled_from(["right", "wrong", "hidden", "hidden", "found"])
 TOLD = st.one_of(st.tuples(st.sampled_from(NAMES), STATES), st.just(CLICK))
 
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Told | None]:
-    """What is told, with None where a step begins; from the first step on, up to four things are
-    hidden."""
-    before: list[Told | None] = list(draw(st.lists(st.tuples(st.sampled_from(NAMES), KNOWN))))
+    """What is told, with None where a step begins; up to four things are hidden, before the first
+    step too."""
+    before: list[Told | None] = list(draw(st.lists(st.tuples(st.sampled_from(NAMES), AT_START))))
     steps = draw(st.lists(st.lists(TOLD, max_size=4), min_size=1, max_size=3))
     flat = before[:3] + [entry for step in steps for entry in (None, *step)]
     assume(1 <= flat.count(HIDE_A) + flat.count(HIDE_B) + flat.count(("c", "hidden")) <= 4)
