@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -167,10 +168,15 @@ def _list_tests(
         {"oracle": os.path.relpath(path, folder)} for path in good
     ]
     adversaries: list[dict[str, JsonValue]] = [
-        {"adversarial": os.path.relpath(path, folder), "at_most": round(limit, 6)}
+        {"adversarial": os.path.relpath(path, folder), "at_most": _round_up(limit)}
         for path, limit in limits.items()
     ]
     return [*oracles, *adversaries]
+
+
+def _round_up(limit: float) -> float:
+    """Return a limit in six digits, never below it."""
+    return math.ceil(round(limit * 1e6, 3)) / 1e6
 
 
 class _UnreadableError(ValueError):

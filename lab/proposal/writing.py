@@ -13,9 +13,8 @@ from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 from lab.proposal.mining import ConditionSupport, Proposal, find_anchor
 from lab.proposal.slots import Values, fill_task
+from lab.proposal.weighing import MilestoneWeight, share_components
 
-GOAL, REST = 0.6, 0.4
-"""What the goal is worth, and what all other components share."""
 PENALTY = 0.1
 WIDTH = 4_000
 """A condition stands in one line, whatever its length."""
@@ -48,29 +47,51 @@ def write_proposal(
 ) -> str:
     """Return the task file's text, ending in a line feed."""
     names = _name_milestones([*proposal.milestones, *proposal.guards])
-    entries = _entries(names, proposal)
+    weights = _weigh(names, proposal, counts)
+    entries = _entries(names, proposal, weights)
     lines = [f"# A draft, proposed from {counts.good} successes and {counts.bad} failures."]
     lines += [f"# Note: {note}." for note in proposal.notes]
     lines += _write_head(head)
-    lines += [f"weights: {_flow(_weigh(head, entries))}", "milestones:"]
+    lines += _write_shares(_share(head, entries))
+    lines.append("milestones:")
     evidence = dict(names)
     for entry in entries:
         support = evidence.get(str(entry["id"]))
-        lines += _write_entry(entry, support, head.instruction, counts)
+        if support is not None:
+            lines += _write_evidence(support, counts)
+            lines += _write_weight(weights.get(str(entry["id"])))
+            lines += _write_notes(entry, support, head.instruction)
+        lines += _write_entry(entry)
     if tests:
         lines += ["tests:", *(f"  - {_flow(test)}" for test in tests)]
     return "\n".join(lines) + "\n"
 
 
+def _weigh(
+    names: Sequence[tuple[str, ConditionSupport]], proposal: Proposal, counts: RecordingCounts
+) -> dict[str, MilestoneWeight]:
+    """Return the weight of each milestone by its id; a guard has a penalty instead."""
+    return {
+        name: MilestoneWeight(support.in_good, counts.good, support.in_bad, counts.bad)
+        for name, support in names
+        if support not in proposal.guards
+    }
+
+
 def _entries(
-    names: Sequence[tuple[str, ConditionSupport]], proposal: Proposal
+    names: Sequence[tuple[str, ConditionSupport]],
+    proposal: Proposal,
+    weights: Mapping[str, MilestoneWeight],
 ) -> list[dict[str, JsonValue]]:
     """Return the milestones as the file has them, the goal last."""
-    guarded = {name for name, support in names if support in proposal.guards}
-    described = [_describe(name, support, names, proposal) for name, support in names]
-    entries: list[dict[str, JsonValue]] = [
-        {**one, "penalty": PENALTY} if one["id"] in guarded else one for one in described
-    ]
+    entries: list[dict[str, JsonValue]] = []
+    for name, support in names:
+        weight = weights.get(name)
+        if weight is None:
+            entries.append({"id": name, "when": support.candidate.when, "penalty": PENALTY})
+        else:
+            described = _describe(name, support, names, proposal)
+            entries.append({**described, "weight": weight.value})
     goal_names = [name for name, support in names if support in proposal.goal]
     done = "reached" if "done" in dict(names) else "done"
     return [*entries, {"id": done, "when": {"goal": {"requires": goal_names}}}]
@@ -89,26 +110,46 @@ def _write_head(head: TaskHead) -> Iterator[str]:
             yield f"  {name}: {_flow({'example': value})}"
 
 
-def _write_entry(
-    entry: Mapping[str, JsonValue],
-    support: ConditionSupport | None,
-    instruction: str,
-    counts: RecordingCounts,
-) -> Iterator[str]:
-    if support is not None:
+def _write_shares(shares: Mapping[str, float]) -> Iterator[str]:
+    """Yield the line of the components' weights, with what they come from."""
+    if len(shares) > 1:
         yield (
-            f"  # in {support.in_good} of {counts.good} successes and {support.in_bad} of"
-            f" {counts.bad} failures, as event {support.candidate.event} of {support.log}"
+            "# What the goal leaves is shared as the weights of the milestones are: a weight is"
+            " worth the same in each component."
         )
-        if support.is_by_script:
-            yield (
-                "  # loaded: false, as page script put the address there (history.pushState) and no"
-                " document was loaded: any script of the site can"
-            )
-        if "after" in entry and not support.is_by_script and support.rule != "file_matches":
-            yield "  # after what every success had done before it, and a failure had not"
-        if words := ", ".join(_words_of(support.candidate.when, instruction)):
-            yield f"  # in the instruction: {words}"
+    yield f"weights: {_flow(dict(shares))}"
+
+
+def _write_evidence(support: ConditionSupport, counts: RecordingCounts) -> Iterator[str]:
+    """Yield in which recordings a condition was met."""
+    yield (
+        f"  # in {support.in_good} of {counts.good} successes and {support.in_bad} of"
+        f" {counts.bad} failures, as event {support.candidate.event} of {support.log}"
+    )
+
+
+def _write_weight(weight: MilestoneWeight | None) -> Iterator[str]:
+    """Yield where a milestone's weight comes from; nothing for a guard, which has none."""
+    if weight is not None:
+        yield f"  # {weight.explain()}"
+
+
+def _write_notes(
+    entry: Mapping[str, JsonValue], support: ConditionSupport, instruction: str
+) -> Iterator[str]:
+    """Yield what an author of the task has to know of a condition."""
+    if support.is_by_script:
+        yield (
+            "  # loaded: false, as page script put the address there (history.pushState) and no"
+            " document was loaded: any script of the site can"
+        )
+    if "after" in entry and not support.is_by_script and support.rule != "file_matches":
+        yield "  # after what every success had done before it, and a failure had not"
+    if words := ", ".join(_words_of(support.candidate.when, instruction)):
+        yield f"  # in the instruction: {words}"
+
+
+def _write_entry(entry: Mapping[str, JsonValue]) -> Iterator[str]:
     first = True
     for key, value in entry.items():
         yield f"  {'- ' if first else '  '}{key}: {_flow(value)}"
@@ -152,9 +193,8 @@ def _name_milestones(supports: Sequence[ConditionSupport]) -> list[tuple[str, Co
     return named
 
 
-def _weigh(head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]) -> dict[str, float]:
-    """Return weights that sum to 1 over the components that the milestones have; the goal's is the
-    largest."""
+def _share(head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]) -> Mapping[str, float]:
+    """Return weights that sum to 1 over the components that the milestones have."""
     spec: dict[str, JsonValue] = {
         "id": head.id,
         "version": "1",
@@ -163,13 +203,13 @@ def _weigh(head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]) -> dict[s
         **({"origin": head.origin} if head.origin else {}),
     }
     task = compile_task(task_from_json(fill_task(spec, head.examples))).task
-    earning = [one.component for one in task.milestones if one.penalty is None]
-    others = sorted(set(earning) - {"goal"})
-    if not others:
-        return {"goal": 1.0}
-    share = round(REST / len(others), 3)
-    weights = dict.fromkeys(others, share)
-    return {**weights, "goal": round(1 - share * len(others), 3)}
+    return share_components(
+        [
+            (one.component, one.weight)
+            for one in task.milestones
+            if one.penalty is None and one.component != "goal"
+        ]
+    )
 
 
 def _flow(value: JsonValue) -> str:
