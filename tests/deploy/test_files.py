@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -283,6 +284,19 @@ def test_images_can_be_named_by_digest_and_installs_are_held_by_hashes() -> None
         assert re.match(r"\$\{[A-Z]+_IMAGE:-", compose()["services"][name]["image"])
     for line in re.findall(r"(?:pip\"|\$into) install (.+)", (DEPLOY / "build").read_text()):
         assert "--require-hashes" in line or line.endswith('"$build"/milestoned-*.whl'), line
+
+
+def test_the_images_build_gets_every_folder_that_the_wheel_includes() -> None:
+    let_in = re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.M)
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    wheel = build["targets"]["wheel"]
+    needed = {*wheel["packages"], *wheel["force-include"], build["hooks"]["custom"]["path"]}
+    missing = {
+        name
+        for name in needed
+        if not any((ROOT / name).is_relative_to(ROOT / one) for one in let_in)
+    }
+    assert missing == set()
 
 
 def _number(pattern: str) -> int:

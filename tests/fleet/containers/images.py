@@ -100,6 +100,8 @@ def _make_base(engine: Engine) -> None:
 
 def _as_this_machine_installs(tree: Path) -> list[str]:
     """Copies the machine's settings of apt, pip and npm; gives the variables for the import."""
+    # Else each of the machine's packages is configured twice, here and in what debootstrap wrote.
+    (tree / "etc/apt/sources.list").unlink(missing_ok=True)
     for name in _APT:
         _copy(Path("/etc/apt") / name, tree / "etc/apt" / name)
     for name in _FILES:
