@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from api.pages.render import format_change, number
+from api.rewards.rendering import unpaid_in_words
 from api.rewards.scored_episode import Result
 from detectors.model.rewards import RewardJson
 
@@ -83,16 +84,20 @@ def _milestones(
     sides: Sides, pair: tuple[RewardJson, RewardJson], where: FirstSteps
 ) -> Iterator[str]:
     worth = tuple(_worths(reward) for reward in pair)
+    unpaid = tuple(_unpaid(reward) for reward in pair)
     for id in sorted({*worth[0], *worth[1]}):
         for side in (0, 1):
             other = 1 - side
             if id in worth[side] and id not in worth[other]:
-                change = format_change(worth[side][id])
+                change = f"{format_change(worth[side][id])}{unpaid[side]}"
                 said = _reached_when(where[other].get(id))
                 yield f"{sides[side]} reached {id} ({change}), {sides[other]} {said}"
         if id in worth[0] and id in worth[1] and worth[0][id] != worth[1][id]:
-            first, second = (format_change(of_side[id]) for of_side in worth)
-            yield f"{id} is worth {first} in {sides[0]}, {second} in {sides[1]}"
+            first, second = (
+                f"{format_change(of_side[id])} in {name}{why}"
+                for name, of_side, why in zip(sides, worth, unpaid, strict=True)
+            )
+            yield f"{id} is worth {first}, {second}"
 
 
 def _reached_when(step: int | None) -> str:
@@ -102,6 +107,13 @@ def _reached_when(step: int | None) -> str:
     if step < 0:
         return "had it so at the start"
     return f"at step {step}"
+
+
+def _unpaid(reward: RewardJson) -> str:
+    """Why the milestones of a step have not paid what they are worth, after a comma; empty where
+    they have."""
+    why = unpaid_in_words(reward["status"], mask=reward["mask"])
+    return f", {why}" if why else ""
 
 
 def _worths(reward: RewardJson) -> dict[str, float]:

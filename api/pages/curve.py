@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from api.exporting.returns import returns_to_go
+from api.pages.render import unpaid
 from detectors.model.rewards import RewardJson
 
 WIDTH = 960.0
@@ -28,11 +29,13 @@ class Bar(NamedTuple):
 
 
 class Flag(NamedTuple):
-    """A milestone that was reached."""
+    """A milestone that was reached. ``unpaid``: why it has not paid its worth; empty where it
+    has."""
 
     step: int
     id: str
     worth: float
+    unpaid: str
     x: float
     y: float
 
@@ -123,7 +126,8 @@ def _flags(rewards: Sequence[RewardJson], heights: Sequence[float], scale: Scale
         x, y = scale.x(place + 0.5), scale.y(heights[place])
         for milestone in step["milestones"]:
             if not milestone["baseline"]:
-                flags.append(Flag(step["step"], milestone["id"], milestone["worth"], x, y))
+                why = unpaid(milestone, step)
+                flags.append(Flag(step["step"], milestone["id"], milestone["worth"], why, x, y))
     return flags
 
 

@@ -18,6 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from api.core.errors import NotFoundError
 from api.episodes.label_index import label_text
 from api.rewards.event_text import clip, telling
+from api.rewards.rendering import unpaid_in_words
+from detectors.model.rewards import MilestoneJson, RewardJson
 
 STATIC = Path(__file__).with_name("static")
 _TYPES = {
@@ -52,6 +54,7 @@ def _environment() -> Environment:
     for filter in (number, format_change, seconds, moment, clip, percent, ago, label_text, telling):
         made.filters[filter.__name__] = filter
     made.globals["static"] = static_path
+    made.globals["unpaid"] = unpaid
     return made
 
 
@@ -118,6 +121,16 @@ def format_change(value: float | None) -> str:
     """A change: with its sign, but for nothing."""
     text = number(value)
     return f"+{text}" if value is not None and value > 0 and text != "0" else text
+
+
+def unpaid(milestone: MilestoneJson, reward: RewardJson | None) -> str:
+    """Why the worth of a milestone is not what was paid; empty where it is, or nothing was to be
+    paid. ``reward``: of its step, if that is sealed."""
+    if milestone["baseline"]:
+        return ""
+    if reward is None:
+        return unpaid_in_words(None, mask=True)
+    return unpaid_in_words(reward["status"], mask=reward["mask"])
 
 
 def ago(seconds: float) -> str:

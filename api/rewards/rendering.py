@@ -43,6 +43,14 @@ def total_in_words(total: float | None, seen: float | None = None) -> str:
     return "not known" if seen is None else f"not known (seen: {number_in_words(seen)})"
 
 
+def unpaid_in_words(status: str | None, *, mask: bool) -> str:
+    """Why a milestone that came true has not paid what it is worth, by the ``status`` of its step's
+    reward (None: not sealed) and its ``mask``; empty where it has."""
+    if status is None or status in ("settling", "escalating"):
+        return "not paid yet: the step is not decided"
+    return "not paid: the step is masked" if mask else ""
+
+
 def tiers_in_words(rules: Ruleset) -> Iterator[str]:
     """What a reward model and a judge may add under a task; nothing where they are not asked about
     steps."""

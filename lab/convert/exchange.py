@@ -266,6 +266,8 @@ def _end(
         data["status"] = exchange.status
     if exchange.cached:
         data["cached"] = True
+    if hops:
+        data["hops"] = hops
     if exchange.failure is not None:
         data["error"] = exchange.failure
         if "ABORTED" in exchange.failure.upper():
@@ -273,8 +275,6 @@ def _end(
         return Telling(exchange.end, "request.failed", data)
     if exchange.mime:
         data["mime"] = exchange.mime
-    if hops:
-        data["hops"] = hops
     data |= _captured_fields(exchange, secrets)
     return Telling(exchange.end, "request.finished", data)
 

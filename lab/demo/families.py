@@ -141,15 +141,20 @@ def _row(name: str, worth: str, right: str, wrong: str) -> str:
 
 
 def _paid(playback: Playback, milestone: str) -> str:
-    """What a milestone was paid in a run and in which step; 0 where it was not."""
-    paid = [
-        (one.worth, one.step)
+    """What a milestone was paid in a run and in which step; 0 where it was not, and not known where
+    the reward of a step is not in which it came true."""
+    came = [
+        (reward, one)
         for reward in playback.rewards
         for one in reward.milestones
         if one.id == milestone and not one.baseline
     ]
-    if not paid:
+    if not came:
         return "0"
+    unknown = next((one.step for reward, one in came if reward.reward is None), None)
+    if unknown is not None:
+        return f"not known: step {unknown} is masked"
+    paid = [(one.worth, one.step) for _, one in came]
     steps = ", ".join(map(str, dict.fromkeys(step for _, step in paid)))
     return f"{total([worth for worth, _ in paid]):+g} in step {steps}"
 

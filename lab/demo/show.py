@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlsplit
 
+from api.rewards.rendering import unpaid_in_words
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue, objects_in, read_object
 
@@ -71,13 +72,16 @@ class StepTable:
         if paid is None:
             self._screen.line(self._screen.paint(f"      {reward.reason}", "yellow"))
         for milestone in reward.milestones:
-            self.milestone(milestone, events)
+            self.milestone(milestone, events, unpaid_in_words(reward.status, mask=reward.mask))
 
-    def milestone(self, milestone: Milestone, events: Events) -> None:
-        """Write one milestone and the events that are its evidence."""
+    def milestone(self, milestone: Milestone, events: Events, unpaid: str = "") -> None:
+        """Write one milestone and the events that are its evidence; ``unpaid``: why it has not paid
+        what it is worth."""
         cause = milestone.cause_step
         caused = "" if cause is None else f", set in motion by step {cause}"
-        met = " (so from the start: earns nothing)" if milestone.baseline else ""
+        met = f" ({unpaid})" if unpaid else ""
+        if milestone.baseline:
+            met = " (so from the start: earns nothing)"
         worth = self._toned(f"{milestone.worth:+.3f}", milestone.worth)
         head = f"{milestone.id:<14} {worth} by {milestone.rule} v{milestone.version}{caused}{met}"
         self._screen.line(f"      {self._screen.paint('└', 'dim')} {head}")

@@ -518,6 +518,11 @@ async def compared(way: Way) -> None:
     text = (await way.page("/compare", a=way.id, b=other)).text
     assert text.count(">null<") == 8
     assert "0.25,null,null,null,null" in text.replace(" ", "")
+    steps = [STEPS[0], STEPS[1][:2], *STEPS[2:]]
+    without, token = await way.service.open(TASK)
+    await way.service.tell(without, token, *episode(*steps))
+    text = (await way.page("/compare", a=way.id, b=without)).text
+    assert f"A reached buy (+0.25{UNPAID}), B never did" in text
 
 
 async def one_page(way: Way) -> None:
@@ -526,12 +531,40 @@ async def one_page(way: Way) -> None:
     shown = re.sub(r"<svg.*?</svg>", "", text.partition("<main")[2], flags=re.S)
     assert "0.5" not in shown, "what was masked is in no sum"
     assert text.count('fill="url(#hatch)"') == 4, "and its curve is hatched there"
+    of_the_list(text)
+
+
+UNPAID = ", not paid: the step is masked"
+"""Beside the worth of `buy`, which came true in a step whose reward is not known."""
+
+
+def of_the_list(text: str) -> None:
+    """The list of milestones and the flags of the curve: what each is worth, and which has not paid
+    it."""
+    assert len(re.findall(r"\+0\.25 at step 0(?!,)", text)) == 2
+    said = re.findall(r"\+0\.25 at step 1(.{30})", text)
+    assert said == [UNPAID] * 2, "in the list and at the flag of the curve"
+
+
+async def told_more(way: Way) -> None:
+    """Of a milestone and of a step whose reward is not known: what it is worth, not paid."""
+    of_milestone = (await way.page(f"/episodes/{way.id}/detail", milestone="buy")).text
+    assert "+0.25</strong>" in of_milestone
+    assert UNPAID in of_milestone
+    of_step = (await way.page(f"/episodes/{way.id}/detail", step="1")).text
+    assert "<strong>Not known</strong>, masked" in of_step
+    assert f"<small>{UNPAID.removeprefix(', ')}</small>" in of_step
+    for asked in ({"milestone": "cart"}, {"step": "0"}):
+        paid = (await way.page(f"/episodes/{way.id}/detail", **asked)).text
+        assert "+0.25" in paid
+        assert "not paid" not in paid
 
 
 PAGES: dict[str, Any] = {
     "/episodes/export": (list_as_csv, list_as_parquet),
     "/compare": (compared,),
     "/episodes/{episode}": (one_page,),
+    "/episodes/{episode}/detail": (told_more,),
 }
 """Pages and files that give a reward of an episode, held here."""
 ELSEWHERE = {
@@ -539,7 +572,6 @@ ELSEWHERE = {
     "/episodes": "tests/pages/test_drawn.py: a total that is not known is a dash (`number`)",
     "/episodes/{episode}/now": "what the episode's page shows, by the same template",
     "/episodes/{episode}/window": "events",
-    "/episodes/{episode}/detail": "what the episode's page shows, by the same template",
     "/episodes/{episode}/search": "events",
     "/episodes/{episode}/conditions": "conditions, without what any is worth",
     "/episodes/{episode}/conditions/now": "conditions, without what any is worth",
@@ -612,6 +644,8 @@ async def exported(way: Way, folder: Path, _capsys: pytest.CaptureFixture[str]) 
     page = (pages / f"{way.id}.html").read_text()
     assert '<dd class="big">not known</dd>' in page
     assert page.count(">Not known</strong>, masked") == sum(MASKED)
+    of_the_list(page)
+    assert f"buy <small>{UNPAID.removeprefix(', ')}</small>" in page
     held({name: pq.read_table(folder / "out" / f"{name}.parquet").to_pylist() for name in TABLES})
     assert await way.command("export", "--stored", "--form", "otlp", "--out", folder / "otlp") == 0
     of_evaluations((folder / "otlp" / "logs.jsonl").read_bytes())

@@ -48,6 +48,16 @@ def test_hops_become_a_chain_under_one_number(tmp_path: Path) -> None:
     assert "body" not in chain[-1].data
 
 
+def test_a_chain_that_fails_has_the_redirects_before_it(tmp_path: Path) -> None:
+    """As live: `request.failed` says which request was sent on."""
+    failed = entry(f"{SHOP}/b", 6, 0) | {"_error": "net::ERR_CONNECTION_RESET"}
+    events = told(tmp_path, entry(f"{SHOP}/a", 0, 302, "POST", to="/b"), failed)
+    (end,) = of(events, "request.failed")
+    assert [(hop["method"], hop["status"], hop["location"]) for hop in end["hops"]] == [
+        ("POST", 302, "/b")
+    ]
+
+
 def test_a_redirect_whose_answer_is_not_in_the_file_ends_there(tmp_path: Path) -> None:
     events = told(tmp_path, entry(f"{SHOP}/a", 0, 302, to="/elsewhere"), entry(f"{SHOP}/b", 9))
     assert [data["url"] for data in of(events, "request.finished")] == [f"{SHOP}/b"]

@@ -170,7 +170,12 @@ def test_what_tiers_add_is_bounded_by_what_the_rules_leave_unpaid(
 @pytest.mark.parametrize(
     ("top", "steps", "stakes"),
     [
-        pytest.param({}, [SILENT] * 2, [0.2 * 0.6 / 50] * 2, id="without limits over fifty steps"),
+        pytest.param(
+            {},
+            [SILENT] * 52,
+            [0.2 * 0.6 / 50] * 50,
+            id="without limits over fifty steps, then none",
+        ),
         pytest.param(
             {"limits": {"steps": 4}},
             [SILENT] * 6,

@@ -15,8 +15,10 @@ from api.verdicts.recorded import Playback
 from detectors.task.ruleset import Ruleset, compile_task
 from lab.demo.families import FAMILIES, Family, family_task, show_side_by_side
 from lab.demo.show import DemoScreen
+from tests.api.service import events, frames
 from tests.e2e.test_demo import _milestoned
 from tests.support.chromium import needs_chromium
+from tests.support.logs import Said, episode, ruleset, went
 
 WORTH: dict[Family, dict[str, float]] = {
     "web": {"page": 0.25, "seen": 0.25, "answered": 0.5},
@@ -87,6 +89,20 @@ def test_both_runs_stand_side_by_side_with_the_reason_of_what_was_not_paid(famil
     said = out.getvalue()
     _hold(family, said)
     assert NEAREST[family] in " ".join(said.split())
+
+
+def test_what_came_true_in_a_masked_step_is_not_told_as_paid(tmp_path: Path) -> None:
+    """A run whose daemon was blind in the step: what the milestone was paid is not known."""
+    rules = ruleset({"id": "page", "when": {"url_reached": {"url": "/a"}}, "component": "nav"})
+    blind: list[Said] = [("gap.began", {"source": "cdp", "reason": "gone"}), went("/a")]
+    paths = {"right": tmp_path / "right.mrec", "wrong": tmp_path / "wrong.mrec"}
+    for path, step in zip(paths.values(), ([went("/a")], blind), strict=True):
+        path.write_bytes(b"".join(frames(events("ep_1", *episode(step)))))
+    out = io.StringIO()
+    show_side_by_side(DemoScreen(out), rules, paths)
+    row, *_, total, _ = (" ".join(line.split()) for line in out.getvalue().splitlines()[1:])
+    assert row == "page 0.1 +0.1 in step 0 not known: step 0 is masked"
+    assert total == "total 0.1 0.1 of 0.1 not known of 0.1"
 
 
 def _hold(family: Family, said: str) -> None:

@@ -68,6 +68,11 @@ def test_from_a_masked_step_on_the_total_is_null() -> None:
     assert last.split()[-2:] == ["+0.200", "null"]
 
 
+def test_a_milestone_of_a_masked_step_says_that_it_was_not_paid() -> None:
+    *_, milestone, _ = _shown(_reward(None, EARNED))
+    assert milestone.endswith("set in motion by step 2 (not paid: the step is masked)")
+
+
 def test_rows_are_aligned() -> None:
     head, first, second = _shown(_reward(0.0), _reward(-0.25))
     assert len(head) == len(first) == len(second)
