@@ -19,6 +19,7 @@ from detectors.sdk.file_reads import ReadArgs, check_guard
 from detectors.sdk.registry import Composite, Moment, Rule, Standing
 from detectors.sdk.site import UNKNOWN_SITE, judge_site
 from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated_keys
+from detectors.task.guards import Bearing
 from detectors.task.ruleset import ConditionNode, Ruleset
 
 MAX_KEYS = 64
@@ -192,8 +193,10 @@ class Conditions:
         if is_loaded is False:
             return ()
         readings = node.rule.read(event, world, node.args)
-        if node.is_fined and isinstance(node.args, ReadArgs):
-            readings = check_guard(readings, event, node.args)
+        if Bearing.GUARDS in node.bearing and isinstance(node.args, ReadArgs):
+            readings = check_guard(
+                readings, event, node.args, is_so=self._counts_as_so(node, event)
+            )
         if is_here and is_loaded:
             return readings
         unknown = UNKNOWN_LOAD if is_here else UNKNOWN_SITE
@@ -201,6 +204,12 @@ class Conditions:
             if reading.level > 0:
                 raise UnseenError(unknown, reading)
         return ()
+
+    def _counts_as_so(self, node: ConditionNode, event: Event) -> bool:
+        """Whether the leaf is so in a file that nobody can read: where its absence alone is paid,
+        and the agent may have made the file unreadable."""
+        is_live = self._state.is_live(event)
+        return is_live and node.bearing is Bearing.GUARDS and not node.is_fined
 
     def _read_unknowable(
         self, node: ConditionNode, error: UnseenError | BudgetError, event: Event

@@ -43,6 +43,10 @@ class FileIsArgs(ReadArgs):
                 "made, facts or whole: without one, every file that can be read would count"
             )
 
+    @property
+    def is_of_whole(self) -> bool:
+        return self.whole
+
 
 @rule(
     version=4,
@@ -59,9 +63,8 @@ def file_is(event: Event, world: World, args: FileIsArgs) -> Iterator[Reading]:
     A file whose name claims a format, and which is damaged or has another one, does not match.
     True until the file is read with other facts, or is gone. A missing value counts as the value
     null. If the file was reported as cut and what was left out decides, the step is null. A file
-    that could not be read matches nothing, so it does not show a forbidden word either: put
-    `none_of` rules about it into an `all_of` with `whole`. A file that a password locks is not
-    whole.
+    that is gone matches nothing, so that it has no forbidden word either: put `none_of` rules about
+    it into an `all_of` with `whole`. A file that a password locks is not whole.
     """
     facts = facts_of(event, args)
     if facts is None or (

@@ -30,7 +30,7 @@ def none_of(
 ) -> float:
     """No condition in `of` is true now. For a click, which stays true once made: it was never made.
 
-    What a file does not say is only known of one that was read whole: `file_is` with `whole`
-    belongs beside it.
+    A file that is gone says nothing: where it must be there, `file_is` with `whole` belongs beside
+    it. What a locked, damaged or too large file may hold counts as held.
     """
     return 1.0 - max(c.now for c in children)

@@ -45,7 +45,7 @@ Format = Literal[
     "media",
 ]
 MAX_CHARACTERS = 1_000
-UNREADABLE = "the file is locked, broken or too large, and may hold what is fined"
+UNREADABLE = "the file is locked, broken or too large, and may hold what should not be in it"
 """Why a guard can't know what it is asked of such a file."""
 _UNREADABLE = ("damaged", "large", "heavy")
 PartT = TypeVar("PartT")
@@ -74,6 +74,11 @@ class ReadArgs:
     def read_as(self) -> Format | None:
         """What the daemon is to read the file as; None where the file's content and name say it."""
         return self.format
+
+    @property
+    def is_of_whole(self) -> bool:
+        """Whether the rule asks for a file that was read whole."""
+        return False
 
     def asks(self) -> dict[str, list[object]]:
         """What the daemon is to read; nothing of what would be right."""
@@ -127,15 +132,22 @@ def is_locked(event: Event) -> bool:
     return isinstance(facts, Mapping) and facts.get("encrypted") is True
 
 
-def check_guard(readings: Iterable[Reading], event: Event, args: ReadArgs) -> Iterable[Reading]:
-    """Return what a rule about the content of a file reads where being so is fined. Raises
-    `UnseenError` where it reads nothing because nobody can read the file: who is scored could
-    lock, break or swell it so that a fine is not seen."""
+def check_guard(
+    readings: Iterable[Reading], event: Event, args: ReadArgs, *, is_so: bool
+) -> Iterable[Reading]:
+    """Return what a rule about the content of a file reads where its being so costs something.
+
+    Who is scored could lock, break or swell a file so that nobody can read it. Where the rule reads
+    nothing because of that, it is taken as so under ``is_so``; otherwise this raises `UnseenError`.
+    That such a file was not read whole is known.
+    """
     found = list(readings)
     is_unreadable = event.data.get("status") in _UNREADABLE or is_locked(event)
-    if not found and is_unreadable and _is_about(event, args):
-        raise UnseenError(UNREADABLE, reading(event))
-    return found
+    if found or args.is_of_whole or not is_unreadable or not _is_about(event, args):
+        return found
+    if is_so:
+        return [reading(event)]
+    raise UnseenError(UNREADABLE, reading(event))
 
 
 def reading(event: Event) -> Reading:

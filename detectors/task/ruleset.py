@@ -37,7 +37,7 @@ from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
 
-ENGINE_VERSION = 17
+ENGINE_VERSION = 18
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -68,7 +68,8 @@ class ConditionNode:
     -1 at the top, ``place`` its index among the parent's children; ``binds``: what of its event it
     is remembered with (`same`); ``site``: the origins of the pages that it may be about, None for
     any; ``bearing``: whether its being true pays or guards; ``loaded``: what it requires of the
-    load of the document that it is about; ``is_fined``: whether being true adds to a penalty."""
+    load of the document that it is about; ``is_fined``: whether being true adds to a penalty, or
+    takes back what was paid."""
 
     id: int
     rule: Rule | Composite
@@ -318,7 +319,8 @@ def _grow(
     args = with_defaults(parsed, guards=Bearing.GUARDS in bearing)
     node = ConditionNode(len(nodes), found, args, owner, role, bearing=bearing)
     node.loaded = loaded_from(args)
-    node.is_fined = task.milestones[owner].penalty is not None and Bearing.GUARDS in bearing
+    takes_away = task.milestones[owner].penalty is not None or role == "revoke_on"
+    node.is_fined = takes_away and Bearing.GUARDS in bearing
     if task.origin is not None and isinstance(found, Rule) and is_confined(found, args):
         node.site = frozenset(
             origin_of(f"{one.rstrip('/')}/") for one in (task.origin, *task.hosts)

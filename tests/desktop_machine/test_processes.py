@@ -8,6 +8,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -119,13 +120,27 @@ async def test_a_shell_that_splits_starts_no_program(shell: Shell, how: dict[str
         assert not watch.all("process.started", name="sh", baseline=None)
 
 
-async def test_a_look_that_takes_too_long_is_late(shell: Shell, how: dict[str, Any]) -> None:
+async def test_a_look_that_takes_too_long_is_late(
+    shell: Shell, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And not over: else a step would be sealed of which nobody knows what was started in it."""
+    may_look = threading.Event()
+    may_look.set()
+
+    def look_when_allowed(pid: int) -> ProcessFacts | None:
+        may_look.wait()
+        return look(pid)
+
+    monkeypatch.setattr("agentd.sources.processes.source.look", look_when_allowed)
     source = ProcessesSource(str(shell.pid), {}, **how)
     async with running(Watch(source)) as watch:
-        shell.finish("sleep 1000 &")
-        with pytest.raises(FenceLateError):
-            await source.fence(0.0)
+        may_look.clear()
+        try:
+            shell.finish("sleep 1000 &")
+            with pytest.raises(FenceLateError):
+                await source.fence(0.05)
+        finally:
+            may_look.set()
         await source.fence(60.0)
         await watch.one("process.started", name="sleep")
 
