@@ -71,6 +71,9 @@ def statement(
     """What is said of a closed episode: its row, its task's, the token's that opened it, the root
     of its log, the digest of its rewards, and how long its log of verdicts was with which head.
 
+    That it was guided by hints is said of those that were alone: nothing of the others' statements
+    changed when there came to be hints.
+
     Labels, and what the token is called, are in it as digests only: a statement outlives the
     episode. ``task`` and ``opener`` are None where there is no such row.
     """
@@ -90,6 +93,7 @@ def statement(
         "rewards_sha256": rewards,
         "verdicts": verdicts[0],
         "verdicts_head": verdicts[1],
+        **({"guided": True} if row.guided else {}),
     }
 
 

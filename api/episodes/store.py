@@ -32,7 +32,11 @@ _STATUSES = select(episodes.c.id, episodes.c.status).where(
     episodes.c.tenant == bindparam("tenant"), episodes.c.id.in_(bindparam("ids", expanding=True))
 )
 _NOT_SENT = insert(trace_exports).values(step=0, seq=0, attempts=0, due=0.0)
-_GUIDED = update(episodes).where(episodes.c.id == bindparam("of")).values(guided=True)
+_GUIDED = (
+    update(episodes)
+    .where(episodes.c.id == bindparam("of"), episodes.c.status != "closed")
+    .values(guided=True)
+)
 _OPEN = select(func.count()).select_from(episodes).where(episodes.c.status != "closed")
 
 
@@ -148,7 +152,8 @@ class Episodes:
         return _unknown(id)
 
     async def mark_guided(self, id: str) -> None:
-        """Note that hints were given in an episode, once."""
+        """Note that hints were given in an episode; those that are given after its close guided
+        nobody in it."""
         async with self._database.write() as conn:
             await conn.execute(_GUIDED, {"of": id})
 

@@ -41,12 +41,13 @@ class HintShape(AnswerShape):
 
 
 class HintsShape(AnswerShape):
-    """Hints on an episode; from now on it counts as guided."""
+    """Hints on an episode; an open one counts as guided from now on."""
 
     episode: str
     through: int
     """The number of the log's last event that this was read from."""
     guided: bool
+    """Whether hints were given before its close."""
     hints: list[HintShape]
 
 
@@ -76,14 +77,16 @@ async def _hint_parts(request: Request) -> HintParts:
 async def hints(episode: EpisodeId, parts: Annotated[HintParts, Depends(_hint_parts)]) -> Response:
     """The milestones that earn something and are not reached yet, each with what came nearest.
 
-    Only where the task has `hints: true`. The episode is marked as guided before the answer is
-    given, for good: evaluations, curriculum and the view `siblings` leave it out by default.
+    Only where the task has `hints: true`. An open episode is marked as guided before the answer is
+    given, for good: evaluations, curriculum and the view `siblings` leave it out by default. A
+    closed one stays as it was: its statement, which is signed, says whether it was guided.
     """
     row = await parts.episodes.get(episode)
     ruleset = await parts.tasks.ruleset(row.task_number)
     if not ruleset.task.hints:
         raise ConflictError(f"hints: the task {row.task} gives none; expected `hints: true` in it")
     await parts.episodes.mark_guided(row.id)
+    row = await parts.episodes.get(episode)
     explained = parts.outlines.explained(row.id, row.through)
     if explained is None:
         events = [event async for event in parts.follower.events(row.id)]
@@ -92,7 +95,9 @@ async def hints(episode: EpisodeId, parts: Annotated[HintParts, Depends(_hint_pa
     rows = await parts.ledger.milestones_between(row.id, 0, row.through)
     reached = find_reached(orjson.loads(body) for _, body in rows)
     found = list(_hints(ruleset, explained, reached))
-    return answer({"episode": row.id, "through": row.through, "guided": True, "hints": found})
+    return answer(
+        {"episode": row.id, "through": row.through, "guided": row.guided is True, "hints": found}
+    )
 
 
 def _explain(ruleset: Ruleset, events: Iterable[Event], episode: str) -> list[Explained]:

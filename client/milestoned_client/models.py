@@ -540,13 +540,15 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Hints on an episode; from now on it counts as guided."""
+    """Hints on an episode; an open one counts as guided from now on."""
 
     episode: str
     through: int
     """The number of the log's last event that this was read from."""
 
     guided: bool
+    """Whether hints were given before its close."""
+
     hints: tuple[Hint, ...]
 
 

@@ -84,6 +84,8 @@ def asks_of_reads(kind: str, reads: Reads) -> dict[str, list[Any]]:
             "selectors: which of them an element meets is told where element_clicked or"
             " field_filled names them"
         )
+    if kind == "screen.captured" and reads.names("regions"):
+        raise ValueError("regions: they are measured where screen_like names them")
     if kind == "attribute.changed":
         asked["attributes"] = _needed(kind, reads, ("attribute",), "which attribute it is about")
     if kind == "element.state_changed":
@@ -100,7 +102,7 @@ def told_on_request(kind: str, reads: Reads) -> dict[str, list[Any]]:
         item = (
             _header(place, fact)
             if fact.named
-            else True
+            else fact.item
             if fact.ask in ("around", "points")
             else _bodies(reads)
         )

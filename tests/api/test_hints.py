@@ -8,7 +8,7 @@ import httpx
 import pytest
 from milestoned_client import AsyncRewardClient, ForbiddenError
 
-from tests.api.service import ADMIN, TASK, Service
+from tests.api.service import ADMIN, TASK, Service, events, frames
 from tests.support.logs import clicked, episode, went
 
 HINTED = {**TASK, "id": "shop/hinted", "hints": True}
@@ -16,11 +16,32 @@ HINTED = {**TASK, "id": "shop/hinted", "hints": True}
 
 async def opened(service: Service, task: dict[str, Any] = HINTED, *, close: bool = False) -> str:
     """An episode in which the cart was reached and something else was clicked."""
+    (id,) = await opened_all(service, 1, task, close=close)
+    return id
+
+
+async def opened_all(
+    service: Service,
+    many: int,
+    task: dict[str, Any] = HINTED,
+    *,
+    close: bool = False,
+    guided: int = 0,
+) -> list[str]:
+    """Such episodes; for the last ``guided`` hints are asked before their close."""
     await service.post("/v1/tasks", task)
-    answer = (await service.post("/v1/episodes", {"task": task["id"]})).json()
-    said = episode([went("/cart")], [clicked("Buy later")], close=close)
-    await service.tell(answer["episode"], answer["token"], *said)
-    return str(answer["episode"])
+    ids = []
+    for n in range(many):
+        answer = (await service.post("/v1/episodes", {"task": task["id"]})).json()
+        ids.append(str(answer["episode"]))
+        said = episode([went("/cart")], [clicked("Buy later")], close=close)
+        *before, last = frames(events(ids[-1], *said), [len(said) - 1])
+        for frame in before:
+            await service.append(ids[-1], frame, answer["token"])
+        if n >= many - guided:
+            assert (await hints(service, ids[-1])).json()["guided"] is True
+        await service.append(ids[-1], last, answer["token"])
+    return ids
 
 
 async def hints(service: Service, id: str, token: str = ADMIN) -> httpx.Response:
@@ -51,21 +72,27 @@ async def test_whoever_asked_is_guided_and_whoever_did_not_is_not(service: Servi
 async def test_the_curriculum_leaves_guided_episodes_out(
     service: Service, query: dict[str, str], episodes: int
 ) -> None:
-    for _ in range(2):
-        last = await opened(service, close=True)
-    await hints(service, last)
+    await opened_all(service, 2, close=True, guided=1)
     (progress,) = (await service.get("/v1/curriculum", params=query)).json()["tasks"]
     assert progress["episodes"] == episodes
 
 
 async def test_evaluations_leave_guided_episodes_out_and_say_how_many(service: Service) -> None:
-    for _ in range(3):
-        last = await opened(service, close=True)
-    await hints(service, last)
+    await opened_all(service, 3, close=True, guided=1)
     await service.app.state.parts.checkpointer.turn(head=True)
     evaluation = (await service.get("/v1/reports/evaluation")).json()
     assert [version["episodes"] for version in evaluation["versions"]] == [2]
     assert evaluation["guided_left_out"] == 1
+
+
+async def test_hints_after_the_close_guided_nobody_and_change_no_evaluation(
+    service: Service,
+) -> None:
+    """Whether it was guided is in the statement that was signed of it."""
+    id = await opened(service, close=True)
+    answer = (await hints(service, id)).json()
+    assert (answer["guided"], bool(answer["hints"])) == (False, True)
+    assert (await service.get(f"/v1/episodes/{id}")).json()["guided"] is False
 
 
 async def test_a_task_without_the_switch_gives_none_and_marks_nobody(service: Service) -> None:

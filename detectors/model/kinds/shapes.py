@@ -61,11 +61,13 @@ _HEADS = {("headers",): "request_headers", ("response", "headers"): "response_he
 
 class OnRequest(NamedTuple):
     """A fact that is told only where a plan asks for it by ``ask``; ``named``: what is asked for
-    are the names of what stands at ``path``, not all of it."""
+    are the names of what stands at ``path``, not all of it; ``item``: what else stands in the plan
+    for it."""
 
     path: Path
     ask: str
     named: bool = False
+    item: bool | str = True
 
 
 def _of_requests(kind: str) -> Iterator[OnRequest]:
@@ -82,6 +84,7 @@ ON_REQUEST: Mapping[str, tuple[OnRequest, ...]] = {
         )
         for kind in _CLICKS
     },
+    "field.filled": (OnRequest(("around",), "around", item="fields"),),
     **{kind: tuple(_of_requests(kind)) for kind in ("request.finished", "request.redirected")},
 }
 """The facts of each kind that no source tells unasked."""

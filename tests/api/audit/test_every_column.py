@@ -25,7 +25,7 @@ PROVEN: dict[str, dict[str, str]] = {
         "head": "episode.head", "step": "episode.step", "success": "episode.success", "total": "episode.total",
         "milestones": "episode.milestones", "opened_at": "opened_at, by the statement",
         "closed_at": "closed_at, by the statement", "tenant": "tenant, by the statement",
-        "opened_by": "opened_by, by the statement",
+        "opened_by": "opened_by, by the statement", "guided": "guided, by the statement",
     },
     "tasks": {
         "tenant": "task.tenant", "id": "task.id", "version": "task.version",
@@ -99,7 +99,6 @@ UNPROVEN: dict[str, dict[str, str] | str] = {
     "episodes": {"id": "all that belongs to it names it: the database refuses, and a renamed one is a missing one",
                  "intent": _KEY,
                  "traceparent": "whose trace it is in, by the opener's word: nothing is paid by it",
-                 "guided": "whether hints were given, by which episodes are left out of evaluations: nothing is paid by it",
                  "reached": "by which samples are drawn: nothing is paid by it, and milestones are proven"},
     "tasks": {"number": "its episodes name it: the database refuses"},
     "checkpoints": {"number": "the order in which they are delivered", "made_at": _TIME, "delivered_at": _TIME},
