@@ -130,7 +130,12 @@ def unpaid(milestone: MilestoneJson, reward: RewardJson | None) -> str:
         return ""
     if reward is None:
         return unpaid_in_words(None, mask=True)
-    return unpaid_in_words(reward["status"], mask=reward["mask"])
+    return unpaid_in_words(
+        reward["status"],
+        mask=reward["mask"],
+        worth=milestone["worth"],
+        reason=reward["reason"],
+    )
 
 
 def ago(seconds: float) -> str:

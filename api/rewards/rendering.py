@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from detectors.engine.stakes import goal_worth, most_of_steps, spread_over
+from detectors.model.rewards import PARTLY
 from detectors.model.types import Condition
 from detectors.sdk.registry import Rule, rules
 from detectors.sdk.window import Window
@@ -43,9 +44,14 @@ def total_in_words(total: float | None, seen: float | None = None) -> str:
     return "not known" if seen is None else f"not known (seen: {number_in_words(seen)})"
 
 
-def unpaid_in_words(status: str | None, *, mask: bool) -> str:
+def unpaid_in_words(
+    status: str | None, *, mask: bool, worth: float = 1.0, reason: str | None = None
+) -> str:
     """Why a milestone that came true has not paid what it is worth, by the ``status`` of its step's
-    reward (None: not sealed) and its ``mask``; empty where it has."""
+    reward (None: not sealed), its ``mask`` and its ``reason``; empty where it has. ``worth``: what
+    it paid: 0 where of its step only a penalty is known."""
+    if worth == 0 and (reason or "").startswith(PARTLY):
+        return "not paid: only a penalty is known of the step"
     if status is None or status in ("settling", "escalating"):
         return "not paid yet: the step is not decided"
     return "not paid: the step is masked" if mask else ""

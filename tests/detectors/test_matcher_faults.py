@@ -31,9 +31,10 @@ def right(text: Any) -> dict[str, Any]:
 
 
 def test_an_answer_that_no_library_can_read_makes_no_penalty_null() -> None:
-    """−0.5 stays −0.5."""
+    """−0.5 stays −0.5, and all of the step is known, not the penalty alone."""
     rules = ruleset(BAD, right({"money": 3}), weights={"answer": 1})
-    assert worth(run(rules, *episode([clicked("Delete"), answered(MANY)]))) == [-0.5]
+    rewards = run(rules, *episode([clicked("Delete"), answered(MANY)]))
+    assert [(reward.reward, reward.reason) for reward in rewards] == [(-0.5, None)]
     assert worth(run(rules, *episode([clicked("Delete"), answered("3.00")]))) == [0.5]
 
 

@@ -15,7 +15,12 @@ def reward(
     step: int, paid: float | None, milestones: tuple[str, ...] = (), **components: float
 ) -> dict[str, Any]:
     earned = [{"id": id, "worth": paid, "baseline": False} for id in milestones]
-    return {"step": step, "reward": paid, "components": components, "milestones": earned}
+    known = {
+        "status": "unobserved" if paid is None else "sealed",
+        "mask": paid is None,
+        "reason": None,
+    }
+    return {"step": step, "reward": paid, "components": components, "milestones": earned, **known}
 
 
 def test_without_rewards_there_is_no_curve() -> None:

@@ -108,6 +108,19 @@ def test_a_step_that_is_not_known_is_null_and_its_gap_is_named() -> None:
     assert "Not known" not in whole
 
 
+def test_what_stands_beside_a_penalty_in_a_step_that_is_not_known_was_not_paid() -> None:
+    """Of such a step the penalty alone is known; the milestone's 0 would be a number for what
+    nobody knows."""
+    rude = {"id": "rude", "when": {"element_clicked": {"name": "Rude"}}, "penalty": 0.5}
+    task = {**TASK, "milestones": [*TASK["milestones"], rude]}
+    seen = check_alone(rendered([GAP, BACK, clicked("Rude"), clicked("Buy")], task=task))
+    text = " ".join(seen.text.split())
+    assert "0 at step 0, not paid: only a penalty is known of the step" in text
+    assert "buy not paid: only a penalty is known of the step" in text
+    assert "−0.5 at step 0" in text
+    assert "−0.5 at step 0, not paid" not in text
+
+
 def test_what_agent_and_page_wrote_is_text() -> None:
     """Also what is a template, closes the style or begins a script."""
     evil = {**TASK, "instruction": EVIL}
