@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from detectors.engine.counterfactual import Counterfactuals
 from detectors.engine.held_keys import MAX_KEY, HeldKeys, short_key
+from detectors.engine.missing_mixtures import MissingMixtures
 from detectors.engine.state import State
 from detectors.matchers.faults import Fault, collected
 from detectors.model.budget import MAX_EPISODE, MAX_EVENT, Meter, metered
@@ -54,6 +55,7 @@ class Conditions:
             for owner, award in state.awards.items()
             if award.earned and ruleset.final[owner]
         }
+        self._missing_mixtures = MissingMixtures(ruleset, state)
         self._held = HeldKeys()
         for leaf, standing in state.standings.items():
             if leaf not in self._settled:
@@ -74,7 +76,14 @@ class Conditions:
 
     def memory(self) -> list[object]:
         """The roots of what is held beside the state; see detectors/engine/footprint.py."""
-        return [self._risen, self._supposed, self._alarms, self._settled, self._held]
+        return [
+            self._risen,
+            self._supposed,
+            self._alarms,
+            self._settled,
+            self._missing_mixtures.affected,
+            self._held,
+        ]
 
     def standing(self, node: ConditionNode) -> Standing:
         """How a condition stands; made on first use."""
@@ -125,6 +134,9 @@ class Conditions:
         readings = self._read_leaves(leaves, event)
         if stale:
             self._drop_stale(stale, readings)
+        if self._state.misses_mixtures and self._state.began:
+            owners = [self._nodes[leaf].owner for leaf, _ in readings]
+            self._missing_mixtures.mark_step(owners, event)
         if len(readings) > 1:
             readings.sort(key=_leaf_of)
         for leaf, reading in readings:
@@ -134,6 +146,8 @@ class Conditions:
     def tick(self, event: Event) -> Iterable[Risen]:
         """Let the conditions that wait for time look at it: at a step's begin and seal, and at the
         close."""
+        if self._state.misses_mixtures:
+            self._missing_mixtures.mark_step([node.owner for node in self._ticking], event)
         for node in self._ticking:
             own = self._state.standings.get(node.id)
             if own is not None and self.combine(node, own, 0, event):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
+from detectors.engine.missing_mixtures import WHY
 from detectors.engine.state import State
 from detectors.model.errors import UnseenError
 from detectors.model.rewards import total
@@ -24,7 +25,8 @@ from detectors.task.ruleset import ConditionNode, Ruleset
 MIN_DIFFERENCE = 1e-9
 MAX_STATES = 8
 """Counterfactual states of one episode: every mixture of three things before the first step, and
-one for what is unobserved later. Of more, the latest replaces the last."""
+one for what is unobserved later. Of more, the latest replaces the last, and before the first step
+that some mixture has no state is remembered (detectors/engine/missing_mixtures.py)."""
 MAX_WHY = 300
 """Characters of why something could not be known."""
 
@@ -153,6 +155,8 @@ class Counterfactuals:
         return copy
 
     def _add_branch(self, branch: Branch) -> None:
+        if not self._state.began and len(self.branches) >= MAX_STATES:
+            self._leave_out_mixtures()
         self._state.supposed = [*self._state.supposed[: MAX_STATES - 1], branch.state]
         self.branches[MAX_STATES - 1 :] = [branch]
 
@@ -160,8 +164,17 @@ class Counterfactuals:
         """Take in the branches that others were divided into at this event."""
         found = [branch.take_sibling() for branch in self.branches]
         for sibling in found:
-            if sibling is not None and len(self.branches) < MAX_STATES:
+            if sibling is None:
+                continue
+            if len(self.branches) < MAX_STATES:
                 self._add_branch(sibling)
+            else:
+                self._leave_out_mixtures()
+
+    def _leave_out_mixtures(self) -> None:
+        """Record that some mixture of what was unknown before the first step has no state."""
+        self._state.misses_mixtures = True
+        self._state.doubt = self._state.doubt or WHY
 
     def take_new_branch(self) -> Branch:
         """Return the branch that was made at this event, once; there is one."""

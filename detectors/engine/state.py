@@ -13,7 +13,7 @@ from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Moment, Standing
 from detectors.sdk.world import PARTS, World
 
-STATE_VERSION = 12
+STATE_VERSION = 13
 
 
 @dataclass(slots=True)
@@ -42,11 +42,13 @@ class State:
     of this step; ``potential`` is Φ at the latest seal; ``spent`` units of
     `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last (id → [seq,
     why]), ``unclear`` the conditions whose level it left open, ``unclear_starts`` the milestones of
-    which it is open what was credited to nobody (detectors/engine/level_bounds.py); ``supposed``
-    are the counterfactual states (detectors/engine/counterfactual.py), ``forked_live`` whether this
-    is one that was made after the first step began; ``offered`` is the most that
-    tiers could add to the steps that they were asked about; ``start`` is what stands of what the
-    task expects, until the first step (detectors/engine/expected_start.py)."""
+    which it is open what was credited to nobody (detectors/engine/level_bounds.py);
+    ``misses_mixtures`` whether more was unknown before the first step than there are counterfactual
+    states for (detectors/engine/missing_mixtures.py); ``supposed`` are the counterfactual states
+    (detectors/engine/counterfactual.py), ``forked_live`` whether this is one that was made after
+    the first step began; ``offered`` is the most that tiers could add to the steps that they were
+    asked about; ``start`` is what stands of what the task expects, until the first step
+    (detectors/engine/expected_start.py)."""
 
     episode: str
     digest: str
@@ -77,6 +79,7 @@ class State:
     hidden: dict[str, list[Any]] = field(default_factory=dict)
     unclear: list[int] = field(default_factory=list)
     unclear_starts: list[int] = field(default_factory=list)
+    misses_mixtures: bool = False
     forked_live: bool = False
     supposed: list[State] = field(default_factory=list)
     start: dict[str, str] = field(default_factory=dict)
@@ -148,5 +151,5 @@ class State:
 _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt"
     " unseen gaps blind steps began_at step_at potential offered hidden unclear"
-    " unclear_starts forked_live spent"
+    " unclear_starts misses_mixtures forked_live spent"
 ).split()

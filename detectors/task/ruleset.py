@@ -37,7 +37,7 @@ from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
 
-ENGINE_VERSION = 18
+ENGINE_VERSION = 19
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -167,6 +167,11 @@ class Ruleset:
     def sources(self) -> frozenset[str]:
         """The sources that the rules depend on: a gap in one of them blinds the step."""
         return frozenset(KINDS[kind].source for kind in self.slots if kind in KINDS)
+
+    def find_dependencies(self) -> list[set[int]]:
+        """Return of each milestone itself and all others that it rests on."""
+        direct = _direct_dependencies(self.task, self.nodes)
+        return [_closure(n, direct) for n in range(len(direct))]
 
     def owners_of(self, source: str, of: str | None) -> frozenset[int]:
         """The milestones with a rule that depends on ``source``, or with ``of`` on that part of it

@@ -180,6 +180,32 @@ def test_what_was_so_before_the_first_step_is_supposed_in_every_mixture(name: st
     assert resumed(rules, *events) == run(rules, *events)
 
 
+LATER = {"id": "n", "component": "file", "when": B, "after": ["m"], "only_if": wanted("d")}
+GATED_BY_C = {"id": "m", "component": "file", "when": A, "only_if": C}
+OTHER = {"id": "o", "component": "file", "when": wanted("f")}
+HIDDEN_STARTS: list[Told] = [(name, "hidden") for name in "ecdab"]
+MIXTURES: dict[str, tuple[list[Told], float | None]] = {
+    "paid where the first file was right, the last wrong, both gates open": (
+        [("b", "right")],
+        None,
+    ),
+    "a gate of another": ([RIGHT_C], None),
+    "nothing that anything rests on": ([CLICK, ("e", "right")], 0.0),
+    "a file that was known": ([("f", "right")], 1 / 3),
+}
+
+
+@pytest.mark.parametrize("name", MIXTURES)
+def test_of_more_unknown_starts_than_are_compared_only_what_rests_on_none_is_known(
+    name: str,
+) -> None:
+    """Of five things not every mixture has a state; a step that reads nothing of them is known."""
+    step, expected = MIXTURES[name]
+    rules, events = rules_of(GATED_BY_C, LATER, OTHER), said([step], HIDDEN_STARTS)
+    assert worth(run(rules, *events)) == [pytest.approx(expected)]
+    assert resumed(rules, *events) == run(rules, *events)
+
+
 def _composed(parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     several = st.lists(parts, min_size=1, max_size=3)
     return st.one_of(
