@@ -4,7 +4,7 @@ with a constant in each field."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote, quote_plus
 
 import orjson
@@ -72,18 +72,22 @@ def _out_of_sight(event: Event) -> Event:
         return change_event(event, visible=False, in_view=False)
     if event.kind == "text.shown":
         return change_event(event, text="")
-    return change_event(event, hidden=True) if _is_text_field(event) else event
+    if _is_text_field(event):
+        return change_event(event, hidden=True)
+    return event
 
 
 def _is_text_field(event: Event) -> bool:
+    """Whether the event fills in a field of text: no box, no date, nothing that stood at first."""
+    if event.kind != "field.filled":
+        return False
+    is_baseline = event.data.get("baseline") is True
+    is_box = "checked" in event.data
+    if is_baseline or is_box:
+        return False
     element = mapping(event.data.get("element"))
-    return (
-        event.kind == "field.filled"
-        and event.data.get("baseline") is not True
-        and element.get("tag") in ("input", "textarea")
-        and element.get("type") not in _NOT_TEXT_TYPES
-        and "checked" not in event.data
-    )
+    has_text = element.get("tag") in ("input", "textarea")
+    return has_text and element.get("type") not in _NOT_TEXT_TYPES
 
 
 def worker(oracle: Oracle) -> Made:
@@ -112,16 +116,26 @@ def _refused(event: Event) -> Event | None:
     if event.kind != "request.finished":
         return event
     hops = [mapping(hop) for hop in as_list(event.data.get("hops"))]
-    place = next((n for n, hop in enumerate((*hops, event.data)) if writes(hop)), None)
+    requests = [*hops, event.data]
+    place = _first_write(requests)
     if place is None:
         return event
-    request = event.data if place == len(hops) else hops[place]
+    request = requests[place]
     data = {name: value for name, value in event.data.items() if name not in _OF_ANSWER}
-    data |= {
-        name: request[name] for name in ("method", "url", "body", "headers") if name in request
-    }
-    data |= {"hops": hops[:place]} if place else {}
+    for name in ("method", "url", "body", "headers"):
+        if name in request:
+            data[name] = request[name]
+    if place:
+        data["hops"] = hops[:place]
     return event._replace(data={**data, "status": 500})
+
+
+def _first_write(requests: Sequence[Mapping[str, Json]]) -> int | None:
+    """Return the place of the first request that writes; None where none does."""
+    for place, request in enumerate(requests):
+        if writes(request):
+            return place
+    return None
 
 
 def elsewhere(oracle: Oracle) -> Made:
@@ -141,11 +155,13 @@ def _other_host(origin: str) -> str:
 def copy_pages(oracle: Oracle) -> Made:
     """Every page is a copy that no server gave, nor a download."""
     origins = site_origins(oracle)
+    if not origins:
+        return
     served = {e.seq for e in oracle.events if e.kind.startswith(("request.", "download."))}
-    for scheme in _LOCAL if origins else ():
-        local = scheme.startswith("file:")
-        move = _moved({origin: scheme if local else scheme + origin for origin in origins})
-        events, _ = _changed_log(oracle, move)
+    for scheme in _LOCAL:
+        is_file = scheme.startswith("file:")
+        places = {origin: scheme if is_file else scheme + origin for origin in origins}
+        events, _ = _changed_log(oracle, _moved(places))
         rest = [event for event in events if event.seq not in served]
         yield scheme.rstrip(",/"), rest, oracle.limit_untouched(_of_pages(oracle))
 
@@ -156,12 +172,20 @@ def push_addresses(oracle: Oracle) -> Made:
 
 
 def _pushed(event: Event) -> Event:
-    is_page = event.kind == "page.navigated" and not event.data.get("baseline")
+    if not _is_load(event):
+        return event
     origin = origin_of(str(event.data.get("url")))
-    if not is_page or event.data.get("same_document") or not origin.startswith("http"):
+    if not origin.startswith("http"):
         return event
     data = {name: value for name, value in event.data.items() if name != "status"}
     return event._replace(data={**data, "document": f"{origin}{_NOWHERE}"})
+
+
+def _is_load(event: Event) -> bool:
+    """Whether a document was loaded, after the beginning and by more than a change of address."""
+    if event.kind != "page.navigated":
+        return False
+    return not event.data.get("baseline") and not event.data.get("same_document")
 
 
 def _moved(places: Mapping[str, str]) -> Change:
@@ -190,27 +214,36 @@ def _of_pages(oracle: Oracle) -> set[int]:
 def constants(oracle: Oracle) -> Made:
     """Every text that was filled in, sent or answered is one constant."""
     typed = _typed(oracle)
-    for constant in _CONSTANTS if typed else ():
+    if not typed:
+        return
+    limit = _limit_of_constants(oracle, typed)
+    for constant in _CONSTANTS:
         events, _ = _changed_log(oracle, _constant(typed, constant))
-        yield repr(constant), events, _limit_of_constants(oracle, typed)
+        yield repr(constant), events, limit
 
 
 def _typed(oracle: Oracle) -> set[str]:
     """The texts that the oracle typed, chose or answered."""
-    found: set[str] = set()
+    typed: set[str] = set()
     for event in oracle.events:
         if event.data.get("baseline") is not True:
-            found |= {text for text in _texts_of(event) if text}
-    return found
+            typed.update(_texts_of(event))
+    typed.discard("")
+    return typed
 
 
 def _texts_of(event: Event) -> Iterator[str]:
     data = event.data
     if event.kind == "field.filled" and not _is_choice(event):
-        values = data.get("value")
-        yield from (v for v in (values if isinstance(values, list) else [values]) if type(v) is str)
-    elif event.kind in _WRITTEN and isinstance(data.get("text"), str):
-        yield data["text"]
+        value = data.get("value")
+        values = value if isinstance(value, list) else [value]
+        for text in values:
+            if type(text) is str:
+                yield text
+    elif event.kind in _WRITTEN:
+        text = data.get("text")
+        if isinstance(text, str):
+            yield text
 
 
 def _is_choice(event: Event) -> bool:
@@ -275,13 +308,22 @@ def _constant_body(
 def _limit_of_constants(oracle: Oracle, typed: set[str]) -> Limit:
     """What may be paid with constants: no part that rests on what a field or an answer holds, and
     no goal if the instruction names a text that was typed, but to search."""
-    touched = {event.seq for event in oracle.events if any(_texts_of(event))}
-    searched = {text for e in oracle.events if _is_search(e) for text in _texts_of(e)}
+    touched: set[int] = set()
+    searched: set[str] = set()
+    for event in oracle.events:
+        texts = list(_texts_of(event))
+        if any(texts):
+            touched.add(event.seq)
+        if _is_search(event):
+            searched.update(texts)
     instruction = oracle.rules.task.instruction.casefold()
-    is_named = any(
-        len(text) >= _MIN_WORD and text.casefold() in instruction for text in typed - searched
-    )
+    is_named = any(_is_word_of(instruction, text) for text in typed - searched)
     return oracle.limit_untouched(touched, goal=not is_named)
+
+
+def _is_word_of(instruction: str, text: str) -> bool:
+    """Whether a text is long enough to be looked for, and stands in the casefolded instruction."""
+    return len(text) >= _MIN_WORD and text.casefold() in instruction
 
 
 def _is_search(event: Event) -> bool:

@@ -28,7 +28,9 @@ def standing_of(kind: str) -> int:
     it."""
     if kind.startswith(_PROOF) or kind in _PROOFS:
         return 3
-    return 1 if kind.startswith(_SHOWN) or kind in _CLAIMED else 2
+    if kind.startswith(_SHOWN) or kind in _CLAIMED:
+        return 1
+    return 2
 
 
 def drop_evidence(oracle: Oracle) -> Made:
@@ -36,12 +38,14 @@ def drop_evidence(oracle: Oracle) -> Made:
     full only by other evidence of at least the same standing; what needs it pays nothing then."""
     for id in oracle.ids:
         for seq in _droppable(oracle, id)[-MAX_EVENTS:]:
+            kind = oracle.by_seq[seq].kind
             gone, left = _drop_repeatedly(oracle, id, {seq})
-            kept = _kept_without(oracle, id, gone)
-            if _is_other_proof(oracle, left, id, standing_of(oracle.by_seq[seq].kind)):
+            if _is_other_proof(oracle, left, id, standing_of(kind)):
                 kept = oracle.score.paid(id)
+            else:
+                kept = _kept_without(oracle, id, gone)
             limit = oracle.limit_without(id, kept)
-            variant = f"{id} without event {seq} {oracle.by_seq[seq].kind}"
+            variant = f"{id} without event {seq} {kind}"
             yield variant, without(oracle.events, gone), limit
 
 
@@ -67,15 +71,17 @@ def _droppable(oracle: Oracle, id: str) -> list[int]:
 
 def _own_occurrences(oracle: Oracle, id: str, before: Iterable[str]) -> set[int]:
     """The events of a milestone's own condition that happen, and show none of those before it."""
-    of_others = {seq for name in before for seq in oracle.score.evidence(name)}
     if oracle.rules.task.milestones[oracle.rules.index[id]].must_hold_at_end:
         return set()
+    of_others: set[int] = set()
+    for name in before:
+        of_others.update(oracle.score.evidence(name))
     kinds = oracle.event_kinds(id, occurrences=True) - READINGS
-    return {
-        seq
-        for seq in _droppable(oracle, id)
-        if seq not in of_others and oracle.by_seq[seq].kind in kinds
-    }
+    own: set[int] = set()
+    for seq in _droppable(oracle, id):
+        if seq not in of_others and oracle.by_seq[seq].kind in kinds:
+            own.add(seq)
+    return own
 
 
 def _drop_repeatedly(oracle: Oracle, id: str, first: Collection[int]) -> tuple[set[int], LogScore]:
@@ -86,11 +92,10 @@ def _drop_repeatedly(oracle: Oracle, id: str, first: Collection[int]) -> tuple[s
     gone = set(first)
     while True:
         left = score_log(oracle.rules, without(oracle.events, gone))
-        again = {
-            seq
-            for seq in left.evidence(id)
-            if seq not in known and oracle.by_seq[seq].kind in kinds
-        }
+        again: set[int] = set()
+        for seq in left.evidence(id):
+            if seq not in known and oracle.by_seq[seq].kind in kinds:
+                again.add(seq)
         if again <= gone or len(gone) > MAX_REPEATS:
             return gone, left
         gone |= again
@@ -98,11 +103,11 @@ def _drop_repeatedly(oracle: Oracle, id: str, first: Collection[int]) -> tuple[s
 
 def _kept_without(oracle: Oracle, id: str, gone: Collection[int]) -> float:
     """What a milestone may still pay in parts that the events did not show."""
-    return sum(
-        payout.worth
-        for payout in oracle.score.payouts
-        if payout.id == id and not oracle.rests_on(payout, gone)
-    )
+    kept = 0.0
+    for payout in oracle.score.payouts:
+        if payout.id == id and not oracle.rests_on(payout, gone):
+            kept += payout.worth
+    return kept
 
 
 def _is_other_proof(oracle: Oracle, left: LogScore, id: str, standing: int) -> bool:

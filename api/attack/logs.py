@@ -45,9 +45,10 @@ def make_event(like: Event, kind: str, data: JsonObject) -> Event:
 def change_event(event: Event, **fields: Json) -> Event:
     """Return the event with these fields in its data; one that is None is left out."""
     data = {name: value for name, value in event.data.items() if name not in fields}
-    return event._replace(
-        data=data | {name: value for name, value in fields.items() if value is not None}
-    )
+    for name, value in fields.items():
+        if value is not None:
+            data[name] = value
+    return event._replace(data=data)
 
 
 def first_step(events: Sequence[Event]) -> int:
@@ -93,16 +94,20 @@ def stop_after(
     readings: dict[tuple[Json, ...], Event] = {}
     for n, event in enumerate(events):
         is_early = n < start or event.seq <= through
-        if event.kind in READINGS:
-            if is_early:
-                readings[reading_of(event)] = event
-                yield event
-            elif reading_of(event) in readings:
-                yield hold_reading(event, readings[reading_of(event)])
+        is_reading = event.kind in READINGS
+        if is_reading and is_early:
+            readings[reading_of(event)] = event
+            yield event
+        elif is_reading:
+            earlier = readings.get(reading_of(event))
+            if earlier is not None:
+                yield hold_reading(event, earlier)
         elif is_early or event.kind in keep:
             yield event
+        elif event.kind == "step.began":
+            yield change_event(event, action=None)
         elif is_framework(event):
-            yield change_event(event, action=None) if event.kind == "step.began" else event
+            yield event
 
 
 def without(events: Iterable[Event], dropped: Collection[int]) -> Iterator[Event]:
@@ -110,14 +115,15 @@ def without(events: Iterable[Event], dropped: Collection[int]) -> Iterator[Event
     the reading before it found, if there was one."""
     readings: dict[tuple[Json, ...], Event] = {}
     for event in events:
-        if event.kind in READINGS:
+        is_dropped = event.seq in dropped
+        if event.kind in READINGS and is_dropped:
             earlier = readings.get(reading_of(event))
-            if event.seq in dropped:
-                if earlier is not None:
-                    yield hold_reading(event, earlier)
-                continue
+            if earlier is not None:
+                yield hold_reading(event, earlier)
+            continue
+        if event.kind in READINGS:
             readings[reading_of(event)] = event
-        if event.seq not in dropped and event.kind != _EDGE:
+        if not is_dropped and event.kind != _EDGE:
             yield event
 
 
@@ -215,23 +221,30 @@ def end_state(events: Iterable[Event]) -> list[Event]:
 
 def _forget_ended(state: dict[StateKey, Event], tabs: Mapping[Json, Json], event: Event) -> None:
     """Take out what an event ends."""
-    data, kind = event.data, event.kind
-    frames: set[Json] = set()
-    sorts: tuple[str, ...] = _OF_DOCUMENT
-    if kind == "page.navigated" and not data.get("same_document"):
-        frames = {data.get("frame")}
-    elif kind == "frame.detached":
-        frames, sorts = {data.get("frame")}, (*_OF_DOCUMENT, "page")
-    elif kind == "tab.closed":
-        frames = {frame for frame, tab in tabs.items() if tab == data.get("tab")}
-        sorts = (*_OF_DOCUMENT, "page")
-        state.pop(("tab", data.get("tab")), None)
-        state.pop(("title", data.get("tab")), None)
-    elif kind in _ENDS:
-        sort, *names = _ENDS[kind]
+    data = event.data
+    if event.kind == "page.navigated":
+        if not data.get("same_document"):
+            _forget_frames(state, {data.get("frame")}, _OF_DOCUMENT)
+    elif event.kind == "frame.detached":
+        _forget_frames(state, {data.get("frame")}, (*_OF_DOCUMENT, "page"))
+    elif event.kind == "tab.closed":
+        tab = data.get("tab")
+        frames = {frame for frame, of_tab in tabs.items() if of_tab == tab}
+        state.pop(("tab", tab), None)
+        state.pop(("title", tab), None)
+        _forget_frames(state, frames, (*_OF_DOCUMENT, "page"))
+    elif event.kind in _ENDS:
+        sort, *names = _ENDS[event.kind]
         state.pop((sort, *(data.get(name) for name in names)), None)
-    for key in [key for key in state if key[0] in sorts and key[1] in frames]:
-        del state[key]
+
+
+def _forget_frames(
+    state: dict[StateKey, Event], frames: Collection[Json], sorts: Collection[str]
+) -> None:
+    """Take out the states of these sorts that stand in these frames."""
+    for key in list(state):
+        if key[0] in sorts and key[1] in frames:
+            del state[key]
 
 
 _ENDS: Mapping[str, tuple[str, ...]] = {
@@ -248,11 +261,13 @@ _ENDS: Mapping[str, tuple[str, ...]] = {
 
 def _as_found(event: Event) -> Event:
     """Return the event by which a source that attaches would report the state."""
-    kind, data = event.kind, dict(event.data)
+    kind = event.kind
+    data = dict(event.data)
     if kind == "request.finished":
         return event  # a server has no baseline: it took the request before the first step
     if kind.startswith("file.") and kind != "file.read":
-        kind, data = "file.present", {name: data[name] for name in _PRESENT if name in data}
+        kind = "file.present"
+        data = {name: data[name] for name in _PRESENT if name in data}
     elif kind == "window.title_changed":
         kind = "window.opened"
     elif kind == "page.navigated":
@@ -261,7 +276,8 @@ def _as_found(event: Event) -> Event:
         data["when"] = "start"
     for name in ("trusted", "commit", "initial", "step", "backfilled", "navigation_type"):
         data.pop(name, None)
-    return make_event(event, kind, {**data, "baseline": True})
+    data["baseline"] = True
+    return make_event(event, kind, data)
 
 
 def with_state(events: Sequence[Event], state: Sequence[Event]) -> list[Event]:
@@ -269,8 +285,10 @@ def with_state(events: Sequence[Event], state: Sequence[Event]) -> list[Event]:
     there."""
     start = first_step(events)
     keys = {state_key(event) for event in state}
-    before = [
-        event for event in events[:start] if is_framework(event) or state_key(event) not in keys
-    ]
+    before: list[Event] = []
+    for event in events[:start]:
+        if is_framework(event) or state_key(event) not in keys:
+            before.append(event)
     at = before[-1].at if before else 0
-    return [*before, *(event._replace(at=at) for event in state), *events[start:]]
+    standing = [event._replace(at=at) for event in state]
+    return [*before, *standing, *events[start:]]

@@ -9,11 +9,13 @@ from typing import NamedTuple
 from api.attack.logs import renumber_events
 from detectors.engine.engine import Engine
 from detectors.model.rewards import total as sum_of
-from detectors.model.types import Event
+from detectors.model.types import Event, Milestone, Reward
 from detectors.sdk.registry import Rule
 from detectors.task.ruleset import ConditionNode, Ruleset
 
 TOLERANCE = 1e-9
+ReachedKey = tuple[str, int, tuple[int, ...]]
+"""A milestone's id, the step in which it was reached, and its evidence."""
 
 
 class Payout(NamedTuple):
@@ -59,35 +61,50 @@ def score_log(rules: Ruleset, events: Iterable[Event]) -> LogScore:
     """LogScore a log; evidence is by the numbers that its events have, whatever they are."""
     original = list(events)
     engine = Engine(rules, original[0].episode if original else "")
-    reached: dict[tuple[str, int, tuple[int, ...]], int] = {}
-    payouts: list[Payout] = []
-    rewards = []
+    reached: dict[ReachedKey, int] = {}
+    rewards: list[Reward] = []
     for event in renumber_events(original):
         result = engine.feed((event,))
         for milestone in result.milestones:
-            reached[(milestone.id, milestone.step, milestone.evidence)] = event.seq
+            reached[_key_of(milestone)] = event.seq
         rewards += result.rewards
-    for reward in rewards:
-        if reward.mask:
-            continue
-        for milestone in reward.milestones:
-            if milestone.worth > 0:
-                key = (milestone.id, milestone.step, milestone.evidence)
-                evidence = tuple(original[seq - 1].seq for seq in milestone.evidence)
-                end = reached.get(key, len(original))
-                payouts.append(
-                    Payout(milestone.id, milestone.worth, evidence, end, milestone.evidence)
-                )
     return LogScore(
-        payouts=tuple(
-            payout._replace(reached=original[payout.reached - 1].seq)
-            for payout in sorted(payouts, key=lambda payout: payout.reached)
-        ),
+        payouts=tuple(_payouts(rewards, reached, original)),
         total=sum_of(reward.reward for reward in rewards if reward.reward is not None),
         success=engine.success,
         masked=tuple(reward.step for reward in rewards if reward.mask),
         closed=engine.closed,
     )
+
+
+def _key_of(milestone: Milestone) -> ReachedKey:
+    """Return what tells one payout of a milestone from its others."""
+    return (milestone.id, milestone.step, milestone.evidence)
+
+
+def _payouts(
+    rewards: Sequence[Reward], reached: Mapping[ReachedKey, int], original: Sequence[Event]
+) -> list[Payout]:
+    """Return the positive payouts of known steps in the order in which they were reached, with the
+    numbers that the events had in the ``original`` log; ``reached`` is by place."""
+    paid: list[tuple[int, Milestone]] = []
+    for reward in rewards:
+        if reward.mask:
+            continue
+        for milestone in reward.milestones:
+            if milestone.worth > 0:
+                paid.append((reached.get(_key_of(milestone), len(original)), milestone))
+    paid.sort(key=lambda pair: pair[0])
+    return [
+        Payout(
+            id=milestone.id,
+            worth=milestone.worth,
+            evidence=tuple(original[place - 1].seq for place in milestone.evidence),
+            reached=original[end - 1].seq,
+            places=milestone.evidence,
+        )
+        for end, milestone in paid
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +148,10 @@ class Oracle:
         """What reaching the goal is worth: the components of its milestones, and what the end
         brings."""
         task = self.rules.task
-        goals = set(self.goals)
+        goals = self.goals
         components = {m.component for m in task.milestones if m.id in goals}
-        worth = sum(task.weights.get(name, 0.0) for name in components) * task.process
+        weight = sum(task.weights.get(name, 0.0) for name in components)
+        worth = weight * task.process
         if task.outcome is not None:
             worth += max(0.0, task.outcome.success) * task.outcome.scale
         return worth
@@ -148,7 +166,10 @@ class Oracle:
         """The milestones that must come before this one: of its own condition, what happens
         earlier is not to count. `requires` says nothing of an order."""
         spec = self.rules.task.milestones[self.rules.index[id]]
-        return [*spec.after, *([spec.since] if spec.since else [])]
+        before = list(spec.after)
+        if spec.since:
+            before.append(spec.since)
+        return before
 
     def nodes(self, id: str) -> list[ConditionNode]:
         """The conditions of a milestone's `when`."""
@@ -158,12 +179,14 @@ class Oracle:
     def event_kinds(self, id: str, *, occurrences: bool = False) -> set[str]:
         """The kinds of events that a milestone's own condition hears; with ``occurrences`` of
         those rules alone that are about something which happens."""
-        return {
-            kind
-            for node in self.nodes(id)
-            if isinstance(node.rule, Rule) and (not occurrences or node.rule.occurs(node.args))
-            for kind in node.rule.heard_kinds(node.args)
-        }
+        kinds: set[str] = set()
+        for node in self.nodes(id):
+            if not isinstance(node.rule, Rule):
+                continue
+            is_state = occurrences and not node.rule.occurs(node.args)
+            if not is_state:
+                kinds.update(node.rule.heard_kinds(node.args))
+        return kinds
 
     def limit_untouched(self, touched: Collection[int], *, goal: bool = True) -> Limit:
         """What is still earned where the events of these numbers no longer show anything: the
@@ -196,13 +219,16 @@ class Oracle:
         if not goal:
             kept |= dict.fromkeys(self.goals, 0.0)
         self._drop_successors(kept)
-        is_reached = goal and not any(self._is_short(id, kept) for id in self.goals)
+        is_short_of_goal = any(self._is_short(id, kept) for id in self.goals)
         whole = sum_of(kept.values())
-        task = self.rules.task
-        has_more = task.outcome or task.efficiency or task.shaped or task.credit
-        if has_more and whole > 0:
+        if self._pays_beside_milestones() and whole > 0:
             whole = max(whole, self.score.total)
-        return Limit(kept, whole, is_reached)
+        return Limit(kept, whole, goal and not is_short_of_goal)
+
+    def _pays_beside_milestones(self) -> bool:
+        """Whether an episode's total is more than what its milestones pay."""
+        task = self.rules.task
+        return bool(task.outcome or task.efficiency or task.shaped or task.credit)
 
     def _drop_successors(self, kept: dict[str, float]) -> None:
         """Let what needs another whole pay nothing without it, through all of them."""

@@ -63,40 +63,35 @@ def _first_steps(result: Result) -> dict[str, int]:
 
 def _reasons(sides: Sides, step: int, pair: Pair, where: FirstSteps) -> Iterator[str]:
     left, right = pair
-    if left is None or right is None:
-        if left is not right:
-            yield f"only {sides[left is None]} has this step"
+    if left is None and right is None:
         return
-    if left["mask"] or right["mask"]:
-        for name, one in zip(sides, (left, right), strict=True):
-            if one["mask"] and left["mask"] != right["mask"]:
-                yield f"{name} is not known here: {one['reason']}"
+    if left is None or right is None:
+        yield f"only {sides[left is None]} has this step"
+        return
+    if left["mask"] != right["mask"]:
+        name, masked = (sides[0], left) if left["mask"] else (sides[1], right)
+        yield f"{name} is not known here: {masked['reason']}"
     yield from _milestones(sides, (left, right), where)
-    if (
-        left["reward"] is not None
-        and right["reward"] is not None
-        and left["reward"] != right["reward"]
-    ):
+    is_known = left["reward"] is not None and right["reward"] is not None
+    if is_known and left["reward"] != right["reward"]:
         yield from _components(sides, left, right)
 
 
 def _milestones(
     sides: Sides, pair: tuple[RewardJson, RewardJson], where: FirstSteps
 ) -> Iterator[str]:
-    worth = tuple(_worths(reward) for reward in pair)
-    unpaid = tuple(_unpaid(reward) for reward in pair)
-    for id in sorted({*worth[0], *worth[1]}):
-        for side in (0, 1):
-            other = 1 - side
-            if id in worth[side] and id not in worth[other]:
-                change = f"{format_change(worth[side][id])}{unpaid[side]}"
-                said = _reached_when(where[other].get(id))
-                yield f"{sides[side]} reached {id} ({change}), {sides[other]} {said}"
-        if id in worth[0] and id in worth[1] and worth[0][id] != worth[1][id]:
-            first, second = (
-                f"{format_change(of_side[id])} in {name}{why}"
-                for name, of_side, why in zip(sides, worth, unpaid, strict=True)
-            )
+    left, right = (_worths(reward) for reward in pair)
+    left_unpaid, right_unpaid = (_unpaid(reward) for reward in pair)
+    for id in sorted({*left, *right}):
+        if id not in right:
+            change = f"{format_change(left[id])}{left_unpaid}"
+            yield f"{sides[0]} reached {id} ({change}), {sides[1]} {_reached_when(where[1].get(id))}"
+        elif id not in left:
+            change = f"{format_change(right[id])}{right_unpaid}"
+            yield f"{sides[1]} reached {id} ({change}), {sides[0]} {_reached_when(where[0].get(id))}"
+        elif left[id] != right[id]:
+            first = f"{format_change(left[id])} in {sides[0]}{left_unpaid}"
+            second = f"{format_change(right[id])} in {sides[1]}{right_unpaid}"
             yield f"{id} is worth {first}, {second}"
 
 
@@ -126,12 +121,18 @@ def _worths(reward: RewardJson) -> dict[str, float]:
 
 def _components(sides: Sides, left: RewardJson, right: RewardJson) -> Iterator[str]:
     for name in sorted({*left["components"], *right["components"]}):
-        a, b = left["components"].get(name) or 0.0, right["components"].get(name) or 0.0
-        if a != b:
-            yield f"{name} pays {number(a)} in {sides[0]}, {number(b)} in {sides[1]}"
+        first = left["components"].get(name) or 0.0
+        second = right["components"].get(name) or 0.0
+        if first != second:
+            yield f"{name} pays {number(first)} in {sides[0]}, {number(second)} in {sides[1]}"
 
 
 def _evidence(pair: Pair) -> list[int]:
-    return sorted(
-        {seq for one in pair if one for earned in one["milestones"] for seq in earned["evidence"]}
-    )
+    """The numbers of the events that either side's milestones of a step rest on."""
+    seqs: set[int] = set()
+    for reward in pair:
+        if reward is None:
+            continue
+        for milestone in reward["milestones"]:
+            seqs.update(milestone["evidence"])
+    return sorted(seqs)

@@ -59,7 +59,8 @@ def of_events(
     ``verdicts``: its log of verdicts, by which a step that was asked about is null or not; without
     it such a step is worth what the rules say.
     """
-    playback, misses = Playback(rules, episode, verdicts or ()), Misses(rules.nodes)
+    playback = Playback(rules, episode, verdicts or ())
+    misses = Misses(rules.nodes)
     engine = playback.engine
     by_rules: list[Reward] = []
     reached: list[Milestone] = []
@@ -75,10 +76,10 @@ def of_events(
         misses.take(event, engine.state.world, engine.state.step)
     rewards = by_rules if verdicts is None else playback.rewards
     why = _Why(engine, misses, reached, rewards, alarms, gaps)
-    explained = [
-        Explained(one.id, one.worth, one.waits, tuple(why.explain(n)))
-        for n, one in enumerate(in_general(rules))
-    ]
+    explained = []
+    for n, general in enumerate(in_general(rules)):
+        became = tuple(why.explain(n))
+        explained.append(Explained(general.id, general.worth, general.waits, became))
     return explained, playback
 
 
@@ -87,22 +88,26 @@ _BLINDING = ("gap.began", "events.dropped")
 
 def _gap_in_words(gap: Event) -> str:
     """Name the source, what of it was not observed, from which event on, and why."""
-    source, part = gap.data.get("source"), gap.data.get("part")
+    source = gap.data.get("source")
+    reason = gap.data.get("reason")
     if gap.kind == "events.dropped":
-        count, reason = gap.data.get("count"), gap.data.get("reason")
+        count = gap.data.get("count")
         lost = "observations" if count is None else f"{count} observations"
         return f"event {gap.seq}: {lost} of {source} were lost: {reason}"
-    about = f"{source}:{part}" if part is not None else source
-    return f"nothing of {about} was observed from event {gap.seq} on: {gap.data.get('reason')}"
+    part = gap.data.get("part")
+    about = source if part is None else f"{source}:{part}"
+    return f"nothing of {about} was observed from event {gap.seq} on: {reason}"
 
 
 def _steps_in_words(steps: list[int]) -> str:
     """Name ascending steps: the first and the last where none between them is missing."""
+    first, last = steps[0], steps[-1]
     if len(steps) == 1:
-        return f"step {steps[0]} is null"
-    if steps[-1] - steps[0] == len(steps) - 1:
-        return f"steps {steps[0]} to {steps[-1]} are null"
-    return f"steps {', '.join(map(str, steps))} are null"
+        return f"step {first} is null"
+    has_hole = last - first != len(steps) - 1
+    if has_hole:
+        return f"steps {', '.join(map(str, steps))} are null"
+    return f"steps {first} to {last} are null"
 
 
 class _Why:
@@ -127,17 +132,11 @@ class _Why:
     def explain(self, n: int) -> Iterator[str]:
         """Yield lines on milestone number ``n``: what it paid, or why it did not."""
         spec = self._rules.task.milestones[n]
-        rules = {node.rule.name for node in self._rules.nodes if node.owner == n}
-        for alarm in self._alarms:
-            if alarm.rule in rules:
-                failed = f"a matcher of {alarm.rule} ({alarm.matcher}) failed: {alarm.error}"
-                yield f"event {alarm.seq}: {failed}; that counts as no match"
+        yield from self._failed_matchers(n)
         reached = [m for m in self._reached if m.id == spec.id]
         for m in reached:
             yield self._paid(m)
-        award = self._state.awards.get(n)
-        is_whole = spec.penalty is not None or (award is not None and award.best >= 1.0)
-        if reached and is_whole:
+        if reached and self._is_whole(n, spec):
             return
         unknown = self._unknown(n)
         if spec.penalty is not None:
@@ -145,33 +144,58 @@ class _Why:
             return
         yield from self._not_paid(n, spec, unknown)
 
+    def _failed_matchers(self, n: int) -> Iterator[str]:
+        """Say which matchers of milestone ``n`` failed, so that an event counted as no match."""
+        rules = {node.rule.name for node in self._rules.nodes if node.owner == n}
+        for alarm in self._alarms:
+            if alarm.rule in rules:
+                failed = f"a matcher of {alarm.rule} ({alarm.matcher}) failed: {alarm.error}"
+                yield f"event {alarm.seq}: {failed}; that counts as no match"
+
+    def _is_whole(self, n: int, spec: MilestoneSpec) -> bool:
+        """Whether a milestone that was reached leaves nothing to explain: it pays no more, or is a
+        penalty."""
+        if spec.penalty is not None:
+            return True
+        award = self._state.awards.get(n)
+        return award is not None and award.best >= 1.0
+
     def _paid(self, m: Milestone) -> str:
         events = ", ".join(map(str, m.evidence))
         if m.baseline:
             return f"was so at the start, and earned nothing (events {events})"
-        verb, worth = "paid" if m.worth >= 0 else "took", m.worth
-        if m.id in self._rules.objective_share:
-            verb = f"gave the objective {m.component}"
-            worth = total((m.value * self._rules.objective_share[m.id],))
         if m.step in self._masked:
             return (
                 f"came true in step {m.step} (events {events}), worth {m.worth:+g}; not paid, since"
                 f" the step is null: {self._masked[m.step]}"
             )
-        return f"{verb} {worth:+g} in step {m.step} (events {events})"
+        return f"{self._verb(m)} {self._worth(m):+g} in step {m.step} (events {events})"
+
+    def _worth(self, m: Milestone) -> float:
+        """What a milestone was worth: one of an objective adds to that, and nothing to the
+        reward."""
+        share = self._rules.objective_share.get(m.id)
+        return m.worth if share is None else total((m.value * share,))
+
+    def _verb(self, m: Milestone) -> str:
+        if m.id in self._rules.objective_share:
+            return f"gave the objective {m.component}"
+        return "paid" if m.worth >= 0 else "took"
 
     def _unknown(self, n: int) -> str:
         """Say which steps are null by what could not be known of milestone ``n``: a source that it
         depends on was blind, a rule of it failed, or a value was kept back. Empty if all of it
         could be observed in all steps."""
-        steps: dict[str, list[int]] = {}
+        steps_by_cause: dict[str, list[int]] = {}
         for step, reason in sorted(self._masked.items()):
             for cause in self._causes(n, reason or ""):
-                steps.setdefault(cause, []).append(step)
-        if not steps:
+                steps_by_cause.setdefault(cause, []).append(step)
+        if not steps_by_cause:
             return ""
-        causes = "; ".join(f"{cause} ({_steps_in_words(those)})" for cause, those in steps.items())
-        return f"not known whether it came true: {causes}"
+        causes = []
+        for cause, steps in steps_by_cause.items():
+            causes.append(f"{cause} ({_steps_in_words(steps)})")
+        return f"not known whether it came true: {'; '.join(causes)}"
 
     def _causes(self, n: int, reason: str) -> Iterator[str]:
         """Yield what of a null step's ``reason`` left milestone ``n`` unknown."""
@@ -188,21 +212,30 @@ class _Why:
     def _gap_causes(self, n: int, reason: str) -> Iterator[str]:
         """Yield the gaps that ``reason`` names and milestone ``n`` depends on."""
         for gap in self._gaps:
-            source, part = str(gap.data.get("source")), gap.data.get("part")
-            part = None if part is None else str(part)
-            if f" event {gap.seq}: " in reason and self._depends_on_source(n, source, part):
+            if f" event {gap.seq}: " not in reason:
+                continue
+            part = gap.data.get("part")
+            part_name = None if part is None else str(part)
+            if self._depends_on_source(n, str(gap.data.get("source")), part_name):
                 yield _gap_in_words(gap)
         for name, (seq, why, _) in self._state.gaps.items():
+            is_named = f"{name} saw nothing from event {seq}: " in reason
+            if why not in NEVER_REPORTED or not is_named:
+                continue
             source, _, kind = name.partition(":")
-            is_cause = why in NEVER_REPORTED and f"{name} saw nothing from event {seq}: " in reason
-            if is_cause and self._depends_on_source(n, source, kind):
+            if self._depends_on_source(n, source, kind):
                 yield f"no {kind} was recorded: {why}"
 
     def _rules_of(self, n: int) -> set[str]:
         """The names of the rules that milestone ``n`` consists of, and those that it requires."""
-        nodes = [node for node in self._rules.nodes if node.owner == n]
-        names = {node.rule.name for node in nodes}
-        return names.union(*(self._rules_of(one) for node in nodes for one in node.requires))
+        names: set[str] = set()
+        for node in self._rules.nodes:
+            if node.owner != n:
+                continue
+            names.add(node.rule.name)
+            for required in node.requires:
+                names |= self._rules_of(required)
+        return names
 
     def _depends_on_source(self, n: int, source: str, part: str | None) -> bool:
         """Whether a condition of milestone ``n``, or of one that it requires, reads what ``source``
@@ -210,49 +243,62 @@ class _Why:
         for node in self._rules.nodes:
             if node.owner != n:
                 continue
-            if any(self._depends_on_source(one, source, part) for one in node.requires):
+            if _reads_source(node, source, part):
                 return True
-            if isinstance(node.rule, Rule) and (
-                source == "journal"
-                or depends_on(node.rule.heard_kinds(node.args), node.args, source, part)
-            ):
+            if any(self._depends_on_source(one, source, part) for one in node.requires):
                 return True
         return False
 
     def _not_paid(self, n: int, spec: MilestoneSpec, unknown: str) -> Iterator[str]:
         """Say why it did not pay, or only in part; ``unknown``: why that is not known."""
-        top = self._rules.nodes[self._rules.tops[n]]
+        top = self._top(n)
         standing = self._conditions.standing(top)
-        if standing.best >= 1.0 or standing.now >= 1.0:
-            reasons = list(self._held_back(n, spec, standing.now >= 1.0))
-            is_paid = any(m.id == spec.id and not m.baseline for m in self._reached)
-            if not reasons and not is_paid:
-                yield unknown or (
-                    "came true before the first step, or during a gap of its source: credited to no"
-                    " step"
-                )
-            yield from reasons
+        is_true_now = standing.now >= 1.0
+        if is_true_now or standing.best >= 1.0:
+            yield from self._true_but_not_paid(n, spec, is_true_now, unknown)
         elif standing.best > 0:
             yield f"{unknown or 'did not pay'}: {standing.best:.0%} of it came true"
         else:
             yield unknown or "did not pay"
         yield from self._parts(top)
 
+    def _true_but_not_paid(
+        self, n: int, spec: MilestoneSpec, is_true_now: bool, unknown: str
+    ) -> Iterator[str]:
+        """Say what held back a milestone whose condition came true; nothing where it paid before,
+        and nothing holds it back."""
+        reasons = list(self._held_back(n, spec, is_true_now))
+        is_paid = any(m.id == spec.id and not m.baseline for m in self._reached)
+        if not reasons and not is_paid:
+            yield unknown or (
+                "came true before the first step, or during a gap of its source: credited to no"
+                " step"
+            )
+        yield from reasons
+
     def _held_back(self, n: int, spec: MilestoneSpec, now: bool) -> Iterator[str]:
         """Say why it did not pay though its condition came true; ``now``: it is true at the end."""
         yield from self._out_of_order(n, spec, now)
-        gate = self._rules.gates[n]
-        if gate is not None and self._conditions.level(self._rules.nodes[gate]) < 1.0:
-            yield "came true, but its gate (only_if) was shut:"
-            yield from self._parts(self._rules.nodes[gate])
+        yield from self._shut_gate(n)
         if spec.must_hold_at_end and not self._engine.closed:
             yield "was true, but the episode is not closed"
         elif spec.must_hold_at_end and not now:
             yield "was true, but not any more at the end"
         if spec.within is not None:
             yield f"pays within {window_in_words(spec.within)} of {spec.since or 'the start'} only"
-        if self._rules.task.limits is not None:
-            yield f"the task's limit is {window_in_words(self._rules.task.limits)}"
+        limits = self._rules.task.limits
+        if limits is not None:
+            yield f"the task's limit is {window_in_words(limits)}"
+
+    def _shut_gate(self, n: int) -> Iterator[str]:
+        """Say that the gate of milestone ``n`` was shut, and what of its condition is missing."""
+        gate = self._rules.gates[n]
+        if gate is None:
+            return
+        node = self._rules.nodes[gate]
+        if self._conditions.level(node) < 1.0:
+            yield "came true, but its gate (only_if) was shut:"
+            yield from self._parts(node)
 
     def _out_of_order(self, n: int, spec: MilestoneSpec, now: bool) -> Iterator[str]:
         """Say which milestones it had to come after, or before, and did not."""
@@ -260,20 +306,22 @@ class _Why:
         met = {name: awards[i].met for name, i in self._rules.index.items() if i in awards}
         last = max(self._conditions.standing(self._top(n)).at, default=0)
         for name in spec.after:
-            if not met.get(name):
+            event = met.get(name)
+            if not event:
                 yield f"came true, but {name}, which must come first, was not reached"
-            elif not now or met[name] >= last:
-                yield f"came true before {name} (event {met[name]}), and not again after it"
+            elif not now or event >= last:
+                yield f"came true before {name} (event {event}), and not again after it"
         for name in spec.before:
-            if met.get(name):
-                yield f"came true only after {name} (event {met[name]})"
+            event = met.get(name)
+            if event:
+                yield f"came true only after {name} (event {event})"
 
     def _top(self, n: int) -> ConditionNode:
         return self._rules.nodes[self._rules.tops[n]]
 
     def _parts(self, node: ConditionNode, depth: int = 0) -> Iterator[str]:
         """What of a condition is missing, leaf by leaf."""
-        indent, standing = "  " * depth, self._conditions.standing(node)
+        indent = "  " * depth
         if isinstance(node.rule, Rule):
             nearest = self._misses.nearest.get(node.id)
             miss = in_words(nearest, node.rule.name, self._arguments(node))
@@ -282,13 +330,15 @@ class _Why:
             return
         for index in node.requires:
             award = self._state.awards.get(index)
-            if award is None or not award.met:
+            is_reached = award is not None and award.met
+            if not is_reached:
                 required = self._rules.task.milestones[index].id
                 yield f"{indent}requires {required}, which was not reached"
-        is_wanted = node.rule.name == "none_of" or standing.now < 1.0
+        is_short = self._conditions.standing(node).now < 1.0
+        shows_all = is_short or node.rule.name == "none_of"
         for child in node.children:
             below = self._rules.nodes[child]
-            if is_wanted or self._conditions.standing(below).now < 1.0:
+            if shows_all or self._conditions.standing(below).now < 1.0:
                 yield from self._parts(below, depth + 1)
 
     def _perhaps_unrecorded(self, rule: Rule, args: object) -> str:
@@ -307,9 +357,8 @@ class _Why:
     def _arguments(self, node: ConditionNode) -> dict[str, object]:
         """The arguments as the task has them."""
         task = self._rules.task.milestones[node.owner]
-        condition = {"when": task.when, "revoke_on": task.revoke_on, "only_if": task.only_if}[
-            node.role
-        ]
+        by_role = {"when": task.when, "revoke_on": task.revoke_on, "only_if": task.only_if}
+        condition = by_role[node.role]
         path: list[int] = []
         while node.parent >= 0:
             path.append(node.place)
@@ -318,3 +367,13 @@ class _Why:
             assert condition is not None
             condition = condition.of[place]
         return dict(condition.args) if condition is not None else {}
+
+
+def _reads_source(node: ConditionNode, source: str, part: str | None) -> bool:
+    """Whether a condition reads what ``source`` reports, or ``part`` of it; what the journal itself
+    reports concerns each rule."""
+    if not isinstance(node.rule, Rule):
+        return False
+    if source == "journal":
+        return True
+    return depends_on(node.rule.heard_kinds(node.args), node.args, source, part)

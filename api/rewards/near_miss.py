@@ -80,12 +80,12 @@ class Miss:
     def nearness(self) -> tuple[float, int, int]:
         """What sorts misses: how much of it held, then how little failed, then which brought it so
         far first, or, where nothing of it held, which came last."""
-        eligible = self.level > 0 or bool(self.failed or self.unseen)
-        return (
-            self.level if eligible else -1.0,
-            self.of - len(self.failed) if eligible else 0,
-            -self.event.seq if self.level > 0 else self.event.seq,
-        )
+        has_part = self.level > 0
+        order = -self.event.seq if has_part else self.event.seq
+        is_eligible = has_part or bool(self.failed or self.unseen)
+        if not is_eligible:
+            return (-1.0, 0, order)
+        return (self.level, self.of - len(self.failed), order)
 
 
 class Misses:
@@ -99,22 +99,34 @@ class Misses:
         """Look at one event; ``world`` is as it was when the rules read it."""
         for node in self._leaves:
             assert isinstance(node.rule, Rule)
-            if event.kind in node.rule.heard_kinds(node.args):
-                try:
-                    miss = _miss(node.rule, node.args, event, world, step)
-                # As in detectors/engine/conditions.py: the step's reason names it.
-                except Exception as error:
-                    if foreign(node.rule.name) is None:
-                        raise
-                    failed = f"{node.rule.name} failed: {type(error).__name__}"
-                    miss = Miss(event, step, (), 0, 0.0, failed)
-                if node.site is not None and judge_site(event, world, node.site) is False:
-                    miss = replace(miss, site=tuple(sorted(node.site)))
-                if node.loaded is not None and node.loaded.judge(event, world) is False:
-                    miss = replace(miss, document=document_of(event, world))
-                known = self.nearest.get(node.id)
-                if known is None or miss.nearness >= known.nearness:
-                    self.nearest[node.id] = miss
+            if event.kind not in node.rule.heard_kinds(node.args):
+                continue
+            miss = _placed(node, _miss_or_failure(node.rule, node.args, event, world, step), world)
+            known = self.nearest.get(node.id)
+            if known is None or miss.nearness >= known.nearness:
+                self.nearest[node.id] = miss
+
+
+def _miss_or_failure(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
+    """Return how an event misses a rule; a rule of others that fails leaves that unknown."""
+    try:
+        return _miss(rule, args, event, world, step)
+    # As in detectors/engine/conditions.py: the step's reason names it.
+    except Exception as error:
+        if foreign(rule.name) is None:
+            raise
+        failed = f"{rule.name} failed: {type(error).__name__}"
+        return Miss(event, step, (), 0, 0.0, failed)
+
+
+def _placed(node: ConditionNode, miss: Miss, world: World) -> Miss:
+    """Return the miss with what of its page's place does not count: the site, or the address from
+    which its document was loaded."""
+    if node.site is not None and judge_site(miss.event, world, node.site) is False:
+        miss = replace(miss, site=tuple(sorted(node.site)))
+    if node.loaded is not None and node.loaded.judge(miss.event, world) is False:
+        miss = replace(miss, document=document_of(miss.event, world))
+    return miss
 
 
 def _let_go(args: Any, free: Mapping[str, object]) -> Any:
@@ -126,25 +138,33 @@ def _let_go(args: Any, free: Mapping[str, object]) -> Any:
 
 
 def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
-    names = [f.name for f in fields(args) if isinstance(getattr(args, f.name), tuple(MATCHERS))]
+    names = _matchers_given(args)
     try:
         level = _level(rule, args, event, world)
     except UnseenError as unseen:
         known_level = unseen.known.level if unseen.known else 0.0
         return Miss(event, step, (), len(names), known_level, str(unseen))
+    whole = Miss(event, step, (), len(names), level)
     if level >= 1.0 or not names:
-        return Miss(event, step, (), len(names), level)
+        return whole
     free: dict[str, object] = {name: _Anything() for name in names}
     if _level_free(rule, _let_go(args, free), event, world) <= 0:
         free |= dict.fromkeys(_choices(args))
         if _level_free(rule, _let_go(args, free), event, world) <= 0:
-            return Miss(event, step, (), len(names), level)
+            return whole
     failed = []
     for name in free:
-        others = {other: anything for other, anything in free.items() if other != name}
+        others = {**free}
+        del others[name]
         if _level_free(rule, _let_go(args, others), event, world) < 1.0:
             failed.append(name)
     return Miss(event, step, tuple(failed), len(free), level)
+
+
+def _matchers_given(args: Any) -> list[str]:
+    """Return the names of the arguments that hold a matcher."""
+    kinds = tuple(MATCHERS)
+    return [field.name for field in fields(args) if isinstance(getattr(args, field.name), kinds)]
 
 
 def _choices(args: Any) -> list[str]:
@@ -192,20 +212,23 @@ def by_push(document: str) -> str:
 
 
 def _described(miss: Miss, rule: str, given: object) -> str:
+    event = miss.event
     place = f"in step {miss.step}" if miss.step >= 0 else "before the first step"
-    where = f"event {miss.event.seq} {place}"
-    shown = clip(line(miss.event).split(miss.event.source, 1)[1])
-    if 0 < miss.level < 1:
-        return f"nearest: {where} brought it to {miss.level:.0%}: {shown}"
+    where = f"event {event.seq} {place}"
+    shown = clip(line(event).split(event.source, 1)[1])
     if miss.level >= 1:
         return f"{where} {_fulfils(miss)}: {shown}"
+    if miss.level > 0:
+        return f"nearest: {where} brought it to {miss.level:.0%}: {shown}"
     return f"nearest: {where}{_why_not(miss, rule, given)}: {shown}"
 
 
 def _fulfils(miss: Miss) -> str:
     if miss.site:
         return "would fulfil it on the task's own site"
-    return "would fulfil it, were its document loaded there" if miss.document else "fulfils it"
+    if miss.document:
+        return "would fulfil it, were its document loaded there"
+    return "fulfils it"
 
 
 def _why_not(miss: Miss, rule: str, given: object) -> str:
@@ -213,7 +236,9 @@ def _why_not(miss: Miss, rule: str, given: object) -> str:
     if miss.unseen:
         return f": {miss.unseen}; nobody can know"
     if miss.failed:
-        wrong = [part for name in miss.failed for part in _wrong(miss.event, name, given)]
+        wrong: list[str] = []
+        for name in miss.failed:
+            wrong.extend(_wrong(miss.event, name, given))
         return ": " + "; ".join(wrong)
     if not miss.of:
         return f", for which {rule} is not true as the task has it"
@@ -244,10 +269,11 @@ def _wrong(event: Event, name: str, given: Any) -> Iterator[str]:
     otherwise."""
     wanted = given.get(name, "the default")
     facts = list(_wrong_facts(event, name, wanted)) if name in _FACTS else []
-    yield from facts
-    if not facts and name == "where" and by_script(event):
+    if facts:
+        yield from facts
+    elif name == "where" and by_script(event):
         yield _by_script_in_words("observed")
-    elif not facts:
+    else:
         yield f"{name} is {_event_value(event, name)}, wanted {value_in_words(wanted)}"
 
 
@@ -261,8 +287,11 @@ def _wrong_facts(event: Event, name: str, wanted: object) -> Iterator[str]:
 
 def _event_value(event: Event, name: str) -> str:
     """What the event has for an argument of that name, as far as it can be told."""
-    places = (event.data, *(mapping(event.data.get(place)) for place in _PLACES))
-    if name == "field":
-        name = "name"
-    found = [place[name] for place in places if name in place]
-    return clip(value_in_words(found[0]), 80) if found else "otherwise"
+    key = "name" if name == "field" else name
+    if key in event.data:
+        return clip(value_in_words(event.data[key]), 80)
+    for place in _PLACES:
+        facts = mapping(event.data.get(place))
+        if key in facts:
+            return clip(value_in_words(facts[key]), 80)
+    return "otherwise"

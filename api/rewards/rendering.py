@@ -31,9 +31,11 @@ GOAL = {True: "reached", False: "not reached", None: "not known"}
 def number_in_words(value: float) -> str:
     """A number for people: 0.4 for 0.400000000001, which sums of thirds come to; whole ones as they
     are."""
-    if isinstance(value, int) or value - value != 0:
+    is_finite = value - value == 0
+    if isinstance(value, int) or not is_finite:
         return str(value)
-    text = f"{value:.6f}".rstrip("0").rstrip(".") if abs(value) >= 1e-6 else f"{value:g}"
+    is_tiny = abs(value) < 1e-6
+    text = f"{value:g}" if is_tiny else f"{value:.6f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
@@ -63,14 +65,17 @@ def tiers_in_words(rules: Ruleset) -> Iterator[str]:
     policy = rules.task.escalation
     if policy is None:
         return
-    most, steps = most_of_steps(rules), spread_over(rules)
-    if policy.route == "blend" or {"unscored", "low_confidence"} & set(policy.escalate):
+    is_blend = policy.route == "blend"
+    is_asked_of_steps = {"unscored", "low_confidence"} & set(policy.escalate)
+    if is_blend or is_asked_of_steps:
+        most = most_of_steps(rules)
+        steps = spread_over(rules)
         yield (
             f"steps: {most:g} in all by model and judge, {most / steps:g} a step over {steps}"
             f" steps, nothing once the goal is reached (share {policy.share:g} of"
             f" {goal_worth(rules):g})"
         )
-    if policy.route == "blend":
+    if is_blend:
         weights = " + ".join(f"{weight:g} {name}" for name, weight in policy.weights.items())
         yield f"steps: {weights}"
     if "goal" in policy.escalate:
@@ -79,18 +84,27 @@ def tiers_in_words(rules: Ruleset) -> Iterator[str]:
 
 def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:
     """Lines that say a condition, its parts indented below it."""
-    rule, indent = rules()[condition.rule], "  " * depth
-    # A list is alternatives everywhere, but for a goal: that requires all of it.
-    by = " and " if condition.rule == "goal" else " or "
-    arguments = [f"{name} {value_in_words(value, by)}" for name, value in condition.args.items()]
-    given = f" ({', '.join(arguments)})" if arguments else ""
+    rule = rules()[condition.rule]
+    indent = "  " * depth
+    arguments = _arguments_in_words(condition)
     if isinstance(rule, Rule):
-        sentence = " ".join(rule.doc.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
-        yield f"{indent}{condition.rule}: {sentence}{given}"
+        summary = " ".join(rule.doc.split("\n\n")[0].split())
+        sentence = summary.split(". ")[0].rstrip(".")
+        yield f"{indent}{condition.rule}: {sentence}{arguments}"
         return
-    yield f"{indent}{_COMPOSITES.get(condition.rule, condition.rule)}{given}"
+    yield f"{indent}{_COMPOSITES.get(condition.rule, condition.rule)}{arguments}"
     for part in condition.of:
         yield from waits_for(part, depth + 1)
+
+
+def _arguments_in_words(condition: Condition) -> str:
+    """Return a condition's arguments in brackets, to follow its name; empty where it has none."""
+    # A list is alternatives everywhere, but for a goal: that requires all of it.
+    by = " and " if condition.rule == "goal" else " or "
+    arguments = []
+    for name, value in condition.args.items():
+        arguments.append(f"{name} {value_in_words(value, by)}")
+    return f" ({', '.join(arguments)})" if arguments else ""
 
 
 def terms(m: MilestoneSpec) -> Iterator[str]:
@@ -108,15 +122,24 @@ def terms(m: MilestoneSpec) -> Iterator[str]:
     if m.must_hold_at_end:
         yield "decided by the close"
     if m.only_if is not None:
-        yield "only while " + "; ".join(line.strip() for line in waits_for(m.only_if))
+        yield f"only while {_in_one_line(m.only_if)}"
     if m.revoke_on is not None:
-        yield "taken back by " + "; ".join(line.strip() for line in waits_for(m.revoke_on))
+        yield f"taken back by {_in_one_line(m.revoke_on)}"
+
+
+def _in_one_line(condition: Condition) -> str:
+    """Return what a condition waits for, its parts one after the other."""
+    return "; ".join(line.strip() for line in waits_for(condition))
 
 
 def window_in_words(window: Window) -> str:
     """Render a window as ``2 steps and 30 seconds``."""
-    parts = ((window.steps, "steps"), (window.seconds, "seconds"))
-    return " and ".join(f"{value:g} {unit}" for value, unit in parts if value is not None)
+    parts = []
+    if window.steps is not None:
+        parts.append(f"{window.steps:g} steps")
+    if window.seconds is not None:
+        parts.append(f"{window.seconds:g} seconds")
+    return " and ".join(parts)
 
 
 def value_in_words(value: object, by: str = " or ") -> str:
@@ -127,8 +150,7 @@ def value_in_words(value: object, by: str = " or ") -> str:
 
 def _whole_value_in_words(value: object, by: str) -> str:
     if isinstance(value, Mapping):
-        members = ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
-        return f"{{{members}}}" if len(value) > 1 else members
+        return _members_in_words(value)
     if isinstance(value, list | tuple):
         more = f"{by}…" if len(value) > 8 else ""
         return by.join(map(value_in_words, value[:8])) + more
@@ -136,4 +158,12 @@ def _whole_value_in_words(value: object, by: str) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return number_in_words(value)
-    return f"“{value}”" if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return f"“{value}”"
+    return str(value)
+
+
+def _members_in_words(value: Mapping[object, object]) -> str:
+    """Return an object's members, in braces where there are several."""
+    members = ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
+    return f"{{{members}}}" if len(value) > 1 else members

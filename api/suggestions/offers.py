@@ -7,7 +7,7 @@ They are only offered: whether an event meets one is for the engine to say
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from api.suggestions.event_values import (
     MAX_TEXT,
@@ -74,37 +74,49 @@ def offers_for(event: Event, origin: str | None) -> Offers:
 
 def _page(event: Event, origin: str | None) -> Offers:
     data = event.data
-    frames: JsonObject = {} if data.get("main", True) else {"frames": True}
+    is_main = data.get("main", True)
+    frames: JsonObject = {} if is_main else {"frames": True}
     addresses = list(_addresses(data.get("url"), origin))
     for address in addresses:
         yield {"url_reached": {"url": address, **frames}}
-    if data.get("same_document"):
-        for address in addresses:
-            yield {"url_reached": {"url": address, **frames, "loaded": False}}
+    if not data.get("same_document"):
+        return
+    for address in addresses:
+        yield {"url_reached": {"url": address, **frames, "loaded": False}}
 
 
 def _title(event: Event, origin: str | None) -> Offers:
+    """Offer a title at the most open address of its page, then anywhere."""
     title = short_text(event.data.get("title"))
-    if title:
-        for address in list(_addresses(event.data.get("url"), origin))[-1:]:
-            yield {"title_matches": {"title": title, "url": address}}
-        yield {"title_matches": {"title": title}}
+    if not title:
+        return
+    facts: JsonObject = {"title": title}
+    address = _open_address("url", event.data.get("url"), origin)
+    if address:
+        yield {"title_matches": {**facts, **address}}
+    yield {"title_matches": facts}
 
 
 def _click(event: Event, origin: str | None) -> Offers:
     if event.data.get("trusted") is not True:
         yield from _observed(event, origin)
         return
-    more: JsonObject = {"presses": True} if event.kind == "element.pressed" else {}
+    is_press = event.kind == "element.pressed"
+    more: JsonObject = {"presses": True} if is_press else {}
     element = mapping(event.data.get("element"))
     facts = _short_texts(element, "role", "name", "id", "text", "tag", "path")
     around = _around(event.data.get("around"))
     yield from _elements(facts, around, more)
     box = as_list(event.data.get("box"))
-    if len(box) == 4 and min(box[2:]) > 0:
+    if _is_area(box):
         yield {"pointed_at": {"box": [*box]}}
     if "name" not in facts:
         yield from _observed(event, origin)
+
+
+def _is_area(box: Sequence[float]) -> bool:
+    """Whether a box (x, y, width, height) was reported, and has a width and a height."""
+    return len(box) == 4 and min(box[2:]) > 0
 
 
 def _short_texts(data: JsonObject, *keys: str) -> dict[str, JsonValue]:
@@ -115,16 +127,23 @@ def _short_texts(data: JsonObject, *keys: str) -> dict[str, JsonValue]:
 
 def _elements(facts: Mapping[str, JsonValue], around: JsonValue, more: JsonObject) -> Offers:
     """Offer a click on an element by what it stands in, by its name, then by each other fact."""
-    named: dict[str, JsonValue] = {key: facts[key] for key in ("role", "name") if key in facts}
+    named = _pick(facts, "role", "name")
+    has_name = "name" in named
     if around is not None and facts:
-        first: Mapping[str, JsonValue] = named if "name" in named else facts
+        first = named if has_name else facts
         yield {"element_clicked": {**first, "around": around, **more}}
-    if "name" in named:
+    if has_name:
         yield {"element_clicked": {**named, **more}}
         yield {"element_clicked": {"name": named["name"], **more}}
-    for key in ("id", "text", "path"):
-        if key in facts and facts[key] != facts.get("name"):
-            yield {"element_clicked": {key: facts[key], **more}}
+    name = facts.get("name")
+    for key, value in _pick(facts, "id", "text", "path").items():
+        if value != name:
+            yield {"element_clicked": {key: value, **more}}
+
+
+def _pick(facts: Mapping[str, JsonValue], *keys: str) -> dict[str, JsonValue]:
+    """Return those of the facts that there are, in the order of ``keys``."""
+    return {key: facts[key] for key in keys if key in facts}
 
 
 def _around(value: object) -> JsonValue:
@@ -138,21 +157,34 @@ def _around(value: object) -> JsonValue:
 def _field(event: Event, origin: str | None) -> Offers:
     """Offer the value by each of the field's names; any value by the first of them."""
     data = event.data
-    more: dict[str, JsonValue] = {} if data.get("trusted") is not False else {"trusted": False}
-    more |= {"hidden": True} if data.get("hidden") else {}
-    named = _ways_to_name(mapping(data.get("element")), _around(data.get("around")))
-    if isinstance(data.get("checked"), bool):
-        for field in named:
-            yield {"field_filled": {**field, "checked": data["checked"], **more}}
-    else:
-        chosen = as_list(data.get("value")) or [data.get("value")]
-        value = "" if data.get("cut") else short_text(chosen[0])
-        for field in named if value else ():
-            yield {"field_filled": {**field, "value": value, **more}}
-        for field in named[:1]:
-            yield {"field_filled": {**field, "value": ANY_TEXT, **more}}
-    if not named:
+    ways = _ways_to_name(mapping(data.get("element")), _around(data.get("around")))
+    if not ways:
         yield from _observed(event, origin)
+        return
+    more: dict[str, JsonValue] = {}
+    if data.get("trusted") is False:
+        more["trusted"] = False
+    if data.get("hidden"):
+        more["hidden"] = True
+    checked = data.get("checked")
+    if isinstance(checked, bool):
+        for field in ways:
+            yield {"field_filled": {**field, "checked": checked, **more}}
+        return
+    value = _first_value(data)
+    if value:
+        for field in ways:
+            yield {"field_filled": {**field, "value": value, **more}}
+    yield {"field_filled": {**ways[0], "value": ANY_TEXT, **more}}
+
+
+def _first_value(data: Mapping[str, JsonValue]) -> str:
+    """Return a field's value, of several the first; empty where it is cut, long or no text."""
+    if data.get("cut"):
+        return ""
+    value = data.get("value")
+    chosen = as_list(value)
+    return short_text(chosen[0] if chosen else value)
 
 
 def _ways_to_name(element: JsonObject, around: JsonValue) -> list[dict[str, JsonValue]]:
@@ -171,14 +203,16 @@ def _form(event: Event, origin: str | None) -> Offers:
     form = mapping(event.data.get("form"))
     fields = _sent_fields(event.data.get("fields"))
     names = list(_short_texts(form, "name", "id", "attr_name").values())
-    facts: dict[str, JsonValue] = {"form": names[0]} if names else {}
-    facts |= _open_address("action", form.get("action"), origin)
-    if fields and facts:
+    named: dict[str, JsonValue] = {"form": names[0]} if names else {}
+    address = _open_address("action", form.get("action"), origin)
+    facts = named | address
+    if not facts:
+        return
+    if fields:
         yield {"form_submitted": {**facts, "fields": fields}}
-    if facts:
-        yield {"form_submitted": facts}
-    if len(facts) > 1:
-        yield {"form_submitted": {"form": facts["form"]}}
+    yield {"form_submitted": facts}
+    if named and address:
+        yield {"form_submitted": named}
 
 
 def _sent_fields(pairs: object) -> dict[str, JsonValue]:
@@ -193,11 +227,14 @@ def _sent_fields(pairs: object) -> dict[str, JsonValue]:
 def _request(event: Event, origin: str | None) -> Offers:
     """Offer requests that write, with the redirect that accepted them, and what a page fetched."""
     data = event.data
-    for hop in objects_in(list(data.get("hops") or ())):
+    hops = list(data.get("hops") or ())
+    for hop in objects_in(hops):
         if hop.get("method") in WRITES:
             to = _open_address("redirect_to", hop.get("location"), origin, hop.get("url"))
             yield from _accepted(hop, origin, to)
-    if data.get("method") in WRITES or data.get("type") in ("XHR", "Fetch"):
+    is_write = data.get("method") in WRITES
+    is_script = data.get("type") in ("XHR", "Fetch")
+    if is_write or is_script:
         yield from _accepted(data, origin, {})
 
 
@@ -223,10 +260,13 @@ def _sent_parts(body: JsonObject) -> Iterator[JsonObject]:
         for name, value in fields.items():
             yield {"body": {name: value}}
     for file in objects_in(body.get("files")):
-        name = short_text(file.get("filename"))
-        sized: JsonObject = {"file_size": file["size"]} if "size" in file else {}
-        if name:
-            yield {"file": name, **sized}
+        filename = short_text(file.get("filename"))
+        if not filename:
+            continue
+        part: dict[str, JsonValue] = {"file": filename}
+        if "size" in file:
+            part["file_size"] = file["size"]
+        yield part
 
 
 def _download(event: Event, origin: str | None) -> Offers:
@@ -240,25 +280,29 @@ def _download(event: Event, origin: str | None) -> Offers:
 
 def _file(event: Event, origin: str | None) -> Offers:
     data = event.data
-    name, path = short_text(data.get("name")), short_text(data.get("path"))
+    name = short_text(data.get("name"))
+    path = short_text(data.get("path"))
     if not name:
         return
     if short_text(data.get("sha256")):
         yield {"file_matches": {"name": name, "sha256": data["sha256"]}}
     if path and path != name:
         yield {"file_matches": {"path": path}}
-    for pattern in _names(name):
+    patterns = _names(name)
+    for pattern in patterns:
         yield {"file_matches": {"name": pattern}}
-    if event.kind != "file.modified":
-        for pattern in _names(name):
+    is_new = event.kind != "file.modified"
+    if is_new:
+        for pattern in patterns:
             yield {"file_created": {"name": pattern}}
 
 
 def _dialog(event: Event, origin: str | None) -> Offers:
     data = event.data
-    facts: dict[str, JsonValue] = {
-        key: data[key] for key in ("type", "accepted") if data.get(key) is not None
-    }
+    facts: dict[str, JsonValue] = {}
+    for key in ("type", "accepted"):
+        if data.get(key) is not None:
+            facts[key] = data[key]
     said = _short_texts(data, "message", "input")
     if said:
         yield {"dialog_answered": {**facts, **said}}
@@ -269,9 +313,14 @@ def _dialog(event: Event, origin: str | None) -> Offers:
 
 
 def _text(event: Event, origin: str | None) -> Offers:
+    """Offer each of the first lines that is more than two characters long."""
     lines = str(event.data.get("text") or "").splitlines()
-    texts = [text for line in lines if len(text := short_text(line)) > 2]
-    for text in list(dict.fromkeys(texts))[:MAX_LINES]:
+    texts: dict[str, None] = {}
+    for line in lines:
+        text = short_text(line)
+        if len(text) > 2:
+            texts[text] = None
+    for text in list(texts)[:MAX_LINES]:
         yield {"text_visible": {"text": {"contains": text}}}
 
 
@@ -283,25 +332,36 @@ def _shown_text(event: Event, origin: str | None) -> Offers:
 
 
 _STATES = ("checked", "selected", "expanded", "pressed", "disabled", "visible", "in_view")
+_SIGHT = ("visible", "in_view")
+"""Those of the states that say themselves whether the element can be seen."""
 
 
 def _element_state(event: Event, origin: str | None) -> Offers:
     """Offer each state that an element has now, by its name, then by its id or selector."""
-    data, element = event.data, mapping(event.data.get("element"))
+    data = event.data
     if data.get("initial") is True:
         return
-    facts = _short_texts(element, "role", "name", "id", "path")
-    named: list[dict[str, JsonValue]] = []
-    if "name" in facts:
-        named.append({key: facts[key] for key in ("role", "name") if key in facts})
-    named += [{key: facts[key]} for key in ("id", "path") if key in facts]
-    named += [{"selector": one} for one in as_list(data.get("selectors"))]
-    more: dict[str, JsonValue] = {} if data.get("visible") is True else {"hidden": True}
-    for one in named:
+    is_visible = data.get("visible") is True
+    unless_seen: JsonObject = {} if is_visible else {"hidden": True}
+    for way in _ways_to_element(data):
         for state in _STATES:
-            if isinstance(data.get(state), bool):
-                is_seen = state in ("visible", "in_view")
-                yield {"element_state": {**one, state: data[state], **({} if is_seen else more)}}
+            value = data.get(state)
+            if not isinstance(value, bool):
+                continue
+            more = {} if state in _SIGHT else unless_seen
+            yield {"element_state": {**way, state: value, **more}}
+
+
+def _ways_to_element(data: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
+    """Yield how a condition can name an element whose state changed: by role and name, by its id,
+    by its path, by each selector that found it."""
+    facts = _short_texts(mapping(data.get("element")), "role", "name", "id", "path")
+    if "name" in facts:
+        yield _pick(facts, "role", "name")
+    for key, value in _pick(facts, "id", "path").items():
+        yield {key: value}
+    for selector in as_list(data.get("selectors")):
+        yield {"selector": selector}
 
 
 def _clipboard(event: Event, origin: str | None) -> Offers:
@@ -313,12 +373,14 @@ def _clipboard(event: Event, origin: str | None) -> Offers:
 
 def _process(event: Event, origin: str | None) -> Offers:
     name = short_text(event.data.get("name"))
+    if not name:
+        return
     arguments = event.data.get("arguments")
-    said = " ".join(map(str, as_list(arguments))) if as_list(arguments) else arguments
-    if name and (words := short_text(said)):
+    listed = as_list(arguments)
+    words = short_text(" ".join(map(str, listed)) if listed else arguments)
+    if words:
         yield {"process_started": {"name": name, "arguments": words}}
-    if name:
-        yield {"process_started": {"name": name}}
+    yield {"process_started": {"name": name}}
 
 
 def _window(event: Event, origin: str | None) -> Offers:
@@ -357,11 +419,16 @@ def _answer(event: Event, origin: str | None) -> Offers:
 
 def _tool(event: Event, origin: str | None) -> Offers:
     tool = short_text(event.data.get("tool"))
-    if tool:
-        facts = dict(_facts(mapping(event.data.get("arguments"))))
-        if facts:
-            yield {"tool_called": {"tool": tool, "arguments": facts}}
-        yield {"tool_called": {"tool": tool}}
+    if not tool:
+        return
+    facts = dict(_facts(mapping(event.data.get("arguments"))))
+    if facts:
+        yield {"tool_called": {"tool": tool, "arguments": facts}}
+    yield {"tool_called": {"tool": tool}}
+
+
+_NAMING = ("element.name", "element.id", "element.path", "widget.name", "name", "path", "title")
+"""Facts that name the thing that an event is about: the first of them that there is does."""
 
 
 def _observed(event: Event, origin: str | None) -> Offers:
@@ -370,31 +437,34 @@ def _observed(event: Event, origin: str | None) -> Offers:
     facts = dict(_facts(event.data))
     if facts:
         yield {"observed": {"kind": event.kind, "where": facts}}
-    trust = {key: value for key, value in facts.items() if key == "trusted" and value is False}
-    for key in (
-        "element.name",
-        "element.id",
-        "element.path",
-        "widget.name",
-        "name",
-        "path",
-        "title",
-    ):
-        if key in facts and len(facts) > 1:
-            yield {"observed": {"kind": event.kind, "where": {key: facts[key], **trust}}}
-            break
-    yield {"observed": {"kind": event.kind, **({"where": trust} if trust else {})}}
+    is_by_script = facts.get("trusted") is False
+    trust: dict[str, JsonValue] = {"trusted": False} if is_by_script else {}
+    naming = next((key for key in _NAMING if key in facts), None)
+    if naming is not None and len(facts) > 1:
+        yield {"observed": {"kind": event.kind, "where": {naming: facts[naming], **trust}}}
+    if trust:
+        yield {"observed": {"kind": event.kind, "where": trust}}
+    else:
+        yield {"observed": {"kind": event.kind}}
 
 
 def _facts(data: Mapping[str, JsonValue], before: str = "") -> Iterator[tuple[str, JsonValue]]:
     """Yield the short facts of an event, by dotted path."""
     for key, value in data.items():
-        if _is_passing(key, before) or (key == "trusted" and value is True):
+        is_usual = key == "trusted" and value is True
+        if is_usual or _is_passing(key, before):
             continue
         if isinstance(value, Mapping) and not before:
             yield from _facts(value, f"{key}.")
-        elif (isinstance(value, str) and short_text(value)) or type(value) in (bool, int):
+        elif _is_short_fact(value):
             yield before + key, value
+
+
+def _is_short_fact(value: JsonValue) -> bool:
+    """Whether a value is a short text, a truth value or a whole number."""
+    if isinstance(value, str):
+        return bool(short_text(value))
+    return type(value) in (bool, int)
 
 
 def _is_passing(key: str, before: str) -> bool:
@@ -406,10 +476,16 @@ def _is_passing(key: str, before: str) -> bool:
 
 def _names(name: str) -> list[JsonValue]:
     """Return a file's name, then with any numbers in the place of its own, then its ending."""
-    open_name, (stem, dot, ending) = _NUMBER.sub("*", name), name.rpartition(".")
-    patterns: list[JsonValue] = [name] if name else []
-    patterns += [{"glob": open_name}] if open_name != name else []
-    return patterns + ([{"glob": f"*.{ending}"}] if stem and dot and ending else [])
+    if not name:
+        return []
+    patterns: list[JsonValue] = [name]
+    open_name = _NUMBER.sub("*", name)
+    if open_name != name:
+        patterns.append({"glob": open_name})
+    stem, _, ending = name.rpartition(".")
+    if stem and ending:
+        patterns.append({"glob": f"*.{ending}"})
+    return patterns
 
 
 def _open_address(
@@ -424,13 +500,15 @@ def _addresses(url: object, origin: str | None, base: object = None) -> Iterator
     """Yield an address with its query, without it, and with any numbers in the place of its own;
     below ``origin`` the path alone."""
     text = str(url or "")
-    if base is not None and text.startswith("/"):
+    is_below_base = base is not None and text.startswith("/")
+    if is_below_base:
         text = f"{split_address(base)[0] or ''}{text}"
     where, path, query = split_address(text)
     if where is None or len(text) > 4 * MAX_TEXT:
         return
     start = "" if where == origin else where
-    if query and len(query) <= MAX_TEXT:
+    has_short_query = query and len(query) <= MAX_TEXT
+    if has_short_query:
         yield f"{start}{path}?{query}"
     yield f"{start}{path}"
     open_path = _NUMBER.sub("*", path)

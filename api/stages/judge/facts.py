@@ -119,20 +119,15 @@ class EventFacts:
         """Return submitted evidence as a fact: of what it points to what ``log`` has before it, and
         how many of its pointers lead nowhere."""
         named = [seq for seq in event.data.get("events") or () if type(seq) is int]
-        hashes = set(event.data.get("pictures") or ())
-        named += [
-            seq
-            for seq, one in log.items()
-            if one.kind == PICTURE and one.data.get("sha256") in hashes
-        ]
-        found = [
-            f"e{seq}"
-            for seq in dict.fromkeys(named)
-            if seq < event.seq and seq in log and is_observed(log[seq])
-        ]
+        named += _of_pictures(log, set(event.data.get("pictures") or ()))
+        keys: dict[str, None] = {}
+        for seq in named:
+            is_before = seq < event.seq and seq in log
+            if is_before and is_observed(log[seq]):
+                keys[f"e{seq}"] = None
         data: dict[str, Json] = {
             "criterion": self.text(str(event.data.get("criterion"))),
-            POINTS_TO: found[:MAX_POINTERS],
+            POINTS_TO: list(keys)[:MAX_POINTERS],
         }
         return Fact(f"e{event.seq}", event.seq, event.kind, step, data, claim=True)
 
@@ -151,14 +146,21 @@ class EventFacts:
         if isinstance(value, str):
             return self._tab_name(value) if name == "tab" else self.text(value)
         if isinstance(value, Mapping):
-            return {
-                self.text(str(key)): self._value("", inner)
-                for key, inner in value.items()
-                if key != "path"
-            }
+            members: dict[str, Json] = {}
+            for key, inner in value.items():
+                if key != "path":
+                    members[self.text(str(key))] = self._value("", inner)
+            return members
         if isinstance(value, list | tuple):
             return [self._value("", inner) for inner in value[:MAX_ITEMS]]
         return value
+
+
+def _of_pictures(log: Mapping[int, Event], hashes: set[Json]) -> Iterator[int]:
+    """Yield the numbers of the log's pictures that have one of these hashes."""
+    for seq, event in log.items():
+        if event.kind == PICTURE and event.data.get("sha256") in hashes:
+            yield seq
 
 
 def facts_of(question: Question, reader: EventFacts) -> list[Fact]:
@@ -194,11 +196,11 @@ def with_steps(events: Iterable[Event]) -> Iterator[EventInStep]:
 def flag_facts(facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts with what is suspicious about each, alone and beside its neighbours; facts
     of the service's own are not looked at."""
-    joined = ["" if fact.seq is None else " \n".join(texts(fact.data)) for fact in facts]
-    flags_of = [
-        dict.fromkeys(_own_flags(fact, text)) if text else {}
-        for fact, text in zip(facts, joined, strict=True)
-    ]
+    joined = [_joined_texts(fact) for fact in facts]
+    flags_of: list[dict[str, None]] = []
+    for fact, text in zip(facts, joined, strict=True):
+        own = _own_flags(fact, text) if text else ()
+        flags_of.append(dict.fromkeys(own))
     for width in _JOINED:
         unflagged = [at for at, text in enumerate(joined) if text and not flags_of[at]]
         for window in _windows(unflagged, width):
@@ -206,6 +208,12 @@ def flag_facts(facts: Sequence[Fact]) -> list[Fact]:
             for at in window:
                 flags_of[at] |= names
     return [replace(fact, flags=tuple(names)) for fact, names in zip(facts, flags_of, strict=True)]
+
+
+def _joined_texts(fact: Fact) -> str:
+    """Return all texts of a fact as one; empty for a fact of the service's own."""
+    is_own = fact.seq is None
+    return "" if is_own else " \n".join(texts(fact.data))
 
 
 def _windows(places: Sequence[int], width: int) -> Iterator[tuple[int, ...]]:
