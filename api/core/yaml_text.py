@@ -70,19 +70,9 @@ class _Loader(yaml.CSafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
-                scalar = isinstance(key_node, yaml.ScalarNode)
-                wants = (
-                    f"{key_node.value[:80]!r} wants quotes"
-                    if scalar
-                    else "a value that begins with a brace wants quotes"
-                )
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"a key is a name; {wants}", key_node.start_mark
-                )
+                raise _bad_key(key_node, f"a key is a name; {_quotes_wanted(key_node)}")
             if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key[:80]!r} is given twice", key_node.start_mark
-                )
+                raise _bad_key(key_node, f"the key {key[:80]!r} is given twice")
             seen.add(key)
         return super().construct_mapping(node, deep)
 
@@ -94,13 +84,25 @@ class _Loader(yaml.CSafeLoader):
         """A number that JSON has too."""
         text = str(node.value)
         if len(text) <= MAX_DIGITS:
-            whole = node.tag.endswith(":int")
-            number = self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
-            if math.isfinite(number) and (not whole or abs(number) <= MAX_WHOLE):
+            is_whole = node.tag.endswith(":int")
+            number = self.construct_yaml_int(node) if is_whole else self.construct_yaml_float(node)
+            is_too_large = is_whole and abs(number) > MAX_WHOLE
+            if math.isfinite(number) and not is_too_large:
                 return number
         shown = text if len(text) <= 80 else f"{text[:60]}… of {len(text)} characters"
         wanted = "a finite number below 2^63, or a text in quotes"
         raise BadYamlError(node.start_mark.line + 1, shown, wanted)
+
+
+def _bad_key(key_node: yaml.Node, problem: str) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
+
+
+def _quotes_wanted(key_node: yaml.Node) -> str:
+    """Say what has to be quoted to be a text."""
+    if isinstance(key_node, yaml.ScalarNode):
+        return f"{key_node.value[:80]!r} wants quotes"
+    return "a value that begins with a brace wants quotes"
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
@@ -150,10 +152,7 @@ def _bound(text: str) -> None:
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, size = open_.pop()
         elif isinstance(event, yaml.AliasEvent):
-            if any(anchor == event.anchor for anchor, _ in open_):
-                raise _beyond(
-                    event, f"*{str(event.anchor)[:80]} within itself", "nesting that ends"
-                )
+            _refuse_own_alias(event, open_)
             anchor, size = None, sizes.get(str(event.anchor), 1)
         elif isinstance(event, yaml.ScalarEvent):
             anchor, size = event.anchor, 1
@@ -161,14 +160,21 @@ def _bound(text: str) -> None:
             continue
         if anchor is not None:
             sizes[anchor] = size
-        of, before = open_[-1]
-        open_[-1] = of, before + size
+        parent, before = open_[-1]
+        open_[-1] = parent, before + size
         if before + size > MAX_NODES:
             raise _beyond(
                 event,
                 f"more than {MAX_NODES} values",
                 f"at most {MAX_NODES}, each alias for what it names",
             )
+
+
+def _refuse_own_alias(event: yaml.AliasEvent, open_: list[tuple[str | None, int]]) -> None:
+    """Refuse an alias of a value that has not ended: it would hold itself."""
+    if any(anchor == event.anchor for anchor, _ in open_):
+        shown = str(event.anchor)[:80]
+        raise _beyond(event, f"*{shown} within itself", "nesting that ends")
 
 
 def _beyond(event: Any, found: str, wanted: str) -> BadYamlError:

@@ -71,9 +71,13 @@ def is_same(differences: Differences) -> bool:
 
 def evidence_of(differences: Differences) -> list[int]:
     """The numbers of all events that the differing milestones lean on."""
-    changes = [m for step in differences["steps"] for m in step["milestones"]]
-    sides = [side for m in changes for side in (m["old"], m["new"])]
-    return sorted({seq for side in sides if side is not None for seq in side["evidence"]})
+    seqs: set[int] = set()
+    for step in differences["steps"]:
+        for change in step["milestones"]:
+            for milestone in (change["old"], change["new"]):
+                if milestone is not None:
+                    seqs.update(milestone["evidence"])
+    return sorted(seqs)
 
 
 def _fields(names: Sequence[str], old: Mapping[str, object], new: Mapping[str, object]) -> Fields:
@@ -82,43 +86,65 @@ def _fields(names: Sequence[str], old: Mapping[str, object], new: Mapping[str, o
 
 def _alike(old: object, new: object) -> bool:
     if isinstance(old, dict) and isinstance(new, dict):
-        # A component that one task alone has is news where it paid something.
-        return all(
-            _alike(old.get(name, 0.0), new.get(name, 0.0))
-            for name in {**old, **new}
-            if _comparable(name, old, new)
-        )
+        return _components_alike(old, new)
     # True == 1 and False == 0 in Python, and a number is no truth value.
     return old == new and isinstance(old, bool) == isinstance(new, bool)
 
 
+def _components_alike(old: Mapping[str, object], new: Mapping[str, object]) -> bool:
+    """Whether two mappings agree; a component that one task alone has is news where it paid
+    something."""
+    for name in {**old, **new}:
+        if not _comparable(name, old, new):
+            continue
+        if not _alike(old.get(name, 0.0), new.get(name, 0.0)):
+            return False
+    return True
+
+
 def _comparable(name: str, old: Mapping[str, object], new: Mapping[str, object]) -> bool:
-    return (name in old and name in new) or None not in (old.get(name, 0.0), new.get(name, 0.0))
+    """Whether both sides have a component, or the side that alone has it knows what it paid."""
+    if name in old and name in new:
+        return True
+    return None not in (old.get(name, 0.0), new.get(name, 0.0))
 
 
 def _steps(old: Result, new: Result) -> list[StepDifference]:
     if old["rewards"] == new["rewards"] and old["baseline"] == new["baseline"]:
         return []
-    before, after = ({reward["step"]: reward for reward in side["rewards"]} for side in (old, new))
+    before = {reward["step"]: reward for reward in old["rewards"]}
+    after = {reward["step"]: reward for reward in new["rewards"]}
     milestones = _milestones(_milestones_in_order(old), _milestones_in_order(new))
-    found: list[StepDifference] = []
+    nothing: dict[str, object] = dict.fromkeys(REWARD_FIELDS)
+    differing: list[StepDifference] = []
     for step in sorted({*before, *after, *milestones}):
-        told = milestones.get(step, [])
-        only = _only(step in before, step in after)
-        nothing: dict[str, object] = dict.fromkeys(REWARD_FIELDS)
+        changes = milestones.get(step, [])
         fields = _fields(REWARD_FIELDS, before.get(step, nothing), after.get(step, nothing))
-        if fields or told:
-            found.append({"step": step, "only": only, "fields": fields, "milestones": told})
-    return found
+        if fields or changes:
+            differing.append(
+                {
+                    "step": step,
+                    "only": _only(step in before, step in after),
+                    "fields": fields,
+                    "milestones": changes,
+                }
+            )
+    return differing
 
 
 def _only(before: bool, after: bool) -> Literal["old", "new"] | None:
-    return None if before == after else "old" if before else "new"
+    """Return the side that alone has a step; None where both have it."""
+    if before == after:
+        return None
+    return "old" if before else "new"
 
 
 def _milestones_in_order(side: Result) -> list[MilestoneJson]:
     """Every milestone of a side, in the order in which they were reached, by step."""
-    return [*side["baseline"], *(m for reward in side["rewards"] for m in reward["milestones"])]
+    milestones = list(side["baseline"])
+    for reward in side["rewards"]:
+        milestones.extend(reward["milestones"])
+    return milestones
 
 
 def _milestones(
@@ -130,21 +156,30 @@ def _milestones(
     for m in old:
         left[m["id"]].append(m)
     extra = [m for m in new if not _take(left[m["id"]], m, _same_milestone)]
-    found: dict[int, list[MilestoneChange]] = defaultdict(list)
+    by_step: dict[int, list[MilestoneChange]] = defaultdict(list)
     unmatched = []
     for m in extra:
-        partner = _take(left[m["id"]], m, lambda a, b: a["step"] == b["step"])
+        partner = _take(left[m["id"]], m, _same_step)
         if partner is None:
             unmatched.append(m)
         else:
-            found[m["step"]].append(_told_change("changed", partner, m))
+            by_step[m["step"]].append(_told_change("changed", partner, m))
     for m in unmatched:
-        partner = _take(left[m["id"]], m, lambda a, b: True)
-        found[m["step"]].append(_told_change("gained" if partner is None else "moved", partner, m))
+        partner = _take(left[m["id"]], m, _any_milestone)
+        change: Change = "gained" if partner is None else "moved"
+        by_step[m["step"]].append(_told_change(change, partner, m))
     for lost in left.values():
         for m in lost:
-            found[m["step"]].append(_told_change("lost", m, None))
-    return {step: sorted(changes, key=_order) for step, changes in found.items()}
+            by_step[m["step"]].append(_told_change("lost", m, None))
+    return {step: sorted(changes, key=_order) for step, changes in by_step.items()}
+
+
+def _same_step(old: MilestoneJson, new: MilestoneJson) -> bool:
+    return old["step"] == new["step"]
+
+
+def _any_milestone(old: MilestoneJson, new: MilestoneJson) -> bool:
+    return True
 
 
 def _take(left: list[MilestoneJson], m: MilestoneJson, fits: Pairs) -> MilestoneJson | None:

@@ -14,6 +14,7 @@ from api.rescoring.work import EpisodeOutcome, RescoreOutcome, RescoreSide
 from api.rewards.event_text import clip
 from api.rewards.rendering import number_in_words
 from api.verdicts.recorded import GIVEN
+from detectors.model.rewards import MilestoneJson
 
 ASKED = ("questions", "answered", "abstained")
 SHOWN = ("same", "changed", "scored", "failed")
@@ -91,20 +92,22 @@ def episode_lines(told: RescoreOutcome) -> Iterator[str]:
 def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     """Return the lines at the end of a report: counts and totals."""
     for id, changes in summary["milestones"].items():
-        yield f"milestone {id}: " + ", ".join(
-            f"{count} {change}" for change, count in changes.items()
-        )
-    if (asked := summary.get("asked")) is not None:
-        took = f"{asked['calls']} call{'s' * (asked['calls'] != 1)}, cost {asked['cost']:g}"
+        counts = ", ".join(f"{count} {change}" for change, count in changes.items())
+        yield f"milestone {id}: {counts}"
+    asked = summary.get("asked")
+    if asked is not None:
+        calls = _counted(asked["calls"], "call")
         yield (
             f"{asked['questions']} asked again: {asked['answered']} answered, {asked['abstained']}"
-            f" abstained; {took}"
+            f" abstained; {calls}, cost {asked['cost']:g}"
         )
     said = [f"{summary[status]} {text}" for status, text in _SAID.items() if summary[status]]
-    yield (
-        f"{summary['episodes']} episode{'s' * (summary['episodes'] != 1)}:"
-        f" {', '.join(said) or 'none'}"
-    )
+    yield f"{_counted(summary['episodes'], 'episode')}: {', '.join(said) or 'none'}"
+
+
+def _counted(count: int, noun: str) -> str:
+    """Return a number of things: ``1 call``, ``2 calls``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 _SAID = {
@@ -116,45 +119,56 @@ _SAID = {
 
 
 def _of_episode(old: RescoreSide, new: RescoreSide, fields: Fields) -> str:
-    parts = (
-        [f"total {_number(old['total'])} → {_number(new['total'])}"] if "total" in fields else []
-    )
-    parts += [
-        f"{name} {_word(a)} → {_word(b)}" for name, (a, b) in fields.items() if name != "total"
-    ]
-    return ", ".join(parts) or f"total {_number(new['total'])} as before"
+    """Say what of the episode as a whole differs, its total first."""
+    parts: list[str] = []
+    if "total" in fields:
+        parts.append(f"total {_number(old['total'])} → {_number(new['total'])}")
+    for name, (before, after) in fields.items():
+        if name != "total":
+            parts.append(f"{name} {_word(before)} → {_word(after)}")
+    if not parts:
+        return f"total {_number(new['total'])} as before"
+    return ", ".join(parts)
 
 
 def _step(step: StepDifference) -> str:
+    """Say what of a step differs: its reward first, its reason last."""
     fields = step["fields"]
-    parts = (
-        [f"{_number(fields['reward'][0])} → {_number(fields['reward'][1])}"]
-        if "reward" in fields
-        else []
-    )
-    parts += [
-        f"{name} {_word(a)} → {_word(b)}"
-        for name, (a, b) in fields.items()
-        if name in ("status", "success")
-    ]
+    parts: list[str] = []
+    if "reward" in fields:
+        before, after = fields["reward"]
+        parts.append(f"{_number(before)} → {_number(after)}")
+    for name in fields:
+        if name in ("status", "success"):
+            before, after = fields[name]
+            parts.append(f"{name} {_word(before)} → {_word(after)}")
     if "reason" in fields:
-        parts.append(clip(" → ".join(_word(reason) for reason in fields["reason"]), 300))
-    only = f" ({step['only']} side alone)" if step["only"] else ""
+        reasons = " → ".join(_word(reason) for reason in fields["reason"])
+        parts.append(clip(reasons, 300))
     name = "before the first step" if step["step"] < 0 else f"step {step['step']}"
+    only = f" ({step['only']} side alone)" if step["only"] else ""
     return clip(f"{name}{only}: {'; '.join(parts) or 'the same reward'}", 400)
 
 
 def _milestone(m: MilestoneChange, evidence: Mapping[str, str]) -> Iterator[str]:
     yield clip(f"{m['change']} {m['id']}", 200)
-    for side, told in (("old", m["old"]), ("new", m["new"])):
-        if told is not None:
-            said = (
-                "so already, earns nothing"
-                if told["baseline"]
-                else f"{told['worth']:+.3f} in step {told['step']}"
-            )
-            yield f"  {side}: {said}, by {told['rule']} v{told['version']}"
-            yield from (f"    {evidence.get(str(seq), seq)}" for seq in told["evidence"])
+    yield from _milestone_side("old", m["old"], evidence)
+    yield from _milestone_side("new", m["new"], evidence)
+
+
+def _milestone_side(
+    side: str, milestone: MilestoneJson | None, evidence: Mapping[str, str]
+) -> Iterator[str]:
+    """Say what one side paid for a milestone, by which rule, and the events that it rests on."""
+    if milestone is None:
+        return
+    if milestone["baseline"]:
+        paid = "so already, earns nothing"
+    else:
+        paid = f"{milestone['worth']:+.3f} in step {milestone['step']}"
+    yield f"  {side}: {paid}, by {milestone['rule']} v{milestone['version']}"
+    for seq in milestone["evidence"]:
+        yield f"    {evidence.get(str(seq), seq)}"
 
 
 def _number(value: object) -> str:
@@ -164,4 +178,6 @@ def _number(value: object) -> str:
 def _word(value: object) -> str:
     if value is None:
         return "null"
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

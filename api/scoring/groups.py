@@ -19,6 +19,7 @@ from api.scoring.ranking import (
     DIGITS,
     Basis,
     Key,
+    RankedPlace,
     Scale,
     find_ties,
     normalise_advantages,
@@ -146,10 +147,12 @@ class GroupScorer:
         rules = await self._tasks.ruleset(rows[0].task_number)
         policy = rules.task.escalation
         for tie in ordering.ties:
-            if policy is None or not options.ask_tiers:
-                tie.reason = NO_TIERS if policy is None else NOT_ASKED
-            elif complete and not await self._break_tie(ordering, tie, policy, deadline):
-                complete = False
+            if policy is None:
+                tie.reason = NO_TIERS
+            elif not options.ask_tiers:
+                tie.reason = NOT_ASKED
+            elif complete:
+                complete = await self._break_tie(ordering, tie, policy, deadline)
         return await self._group(ordering, options, complete=complete)
 
     async def _row(self, tenant: str, episode: str) -> EpisodeRow:
@@ -196,30 +199,38 @@ class GroupScorer:
     async def _group(
         self, ordering: _Ordering, options: GroupOptions, *, complete: bool
     ) -> GroupResult:
-        places = rank_keys(ordering.keys) if complete else [None] * len(ordering.keys)
-        basis = [
-            None if place is None else place.score if options.basis == "rank" else score.reward
-            for place, score in zip(places, ordering.scores, strict=True)
-        ]
+        """Return the group as it is answered; ranks and advantages once it is ``complete``."""
+        places: list[RankedPlace | None] = [None] * len(ordering.keys)
+        if complete:
+            places = list(rank_keys(ordering.keys))
+        basis: list[float | None] = []
+        for place, score in zip(places, ordering.scores, strict=True):
+            if place is None:
+                basis.append(None)
+            elif options.basis == "rank":
+                basis.append(place.score)
+            else:
+                basis.append(score.reward)
         advantages = normalise_advantages(basis, options.scale)
-        results = [
-            MemberResult(
-                episode=row.id,
-                reward=score.reward,
-                known_share=score.known_share,
-                success=score.success,
-                milestones=await self._milestones(row.id),
-                rank=None if place is None else place.rank,
-                score=None if place is None else place.score,
-                advantage=advantage,
-                mask_sample=score.mask_sample or not complete,
-                failure_kind=score.failure_kind,
-                failure_reason=score.failure_reason,
+        results: list[MemberResult] = []
+        for row, score, place, advantage in zip(
+            ordering.rows, ordering.scores, places, advantages, strict=True
+        ):
+            results.append(
+                MemberResult(
+                    episode=row.id,
+                    reward=score.reward,
+                    known_share=score.known_share,
+                    success=score.success,
+                    milestones=await self._milestones(row.id),
+                    rank=place.rank if place is not None else None,
+                    score=place.score if place is not None else None,
+                    advantage=advantage,
+                    mask_sample=score.mask_sample or not complete,
+                    failure_kind=score.failure_kind,
+                    failure_reason=score.failure_reason,
+                )
             )
-            for row, score, place, advantage in zip(
-                ordering.rows, ordering.scores, places, advantages, strict=True
-            )
-        ]
         first = ordering.rows[0]
         return GroupResult(
             task=first.task,

@@ -84,18 +84,26 @@ def suggest(log: Sequence[Event], site: TaskSite, first: int = 1) -> list[EventC
     came before. An event that confirms a state without changing it meets nothing. Of a page of
     another site than the task's, conditions with ``anywhere`` are suggested.
     """
-    offered = {
-        event.seq: list(offers_for(event, site.origin)) for event in log if event.seq >= first
-    }
+    offered: dict[int, list[JsonObject]] = {}
+    for event in log:
+        if event.seq >= first:
+            offered[event.seq] = list(offers_for(event, site.origin))
     met = _try(offered, log, site)
     if site.origin is not None:
-        elsewhere = {
-            seq: [one for when in offers for one in _anywhere(when)]
-            for seq, offers in offered.items()
-            if seq not in met
-        }
+        elsewhere: dict[int, list[JsonObject]] = {}
+        for seq, offers in offered.items():
+            if seq not in met:
+                elsewhere[seq] = _offers_anywhere(offers)
         met |= _try(elsewhere, log, site)
     return [EventConditions(event, met[event.seq]) for event in log if event.seq in met]
+
+
+def _offers_anywhere(offers: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return those of the conditions whose rule can be about any site's pages, as such."""
+    anywhere: list[JsonObject] = []
+    for when in offers:
+        anywhere.extend(_anywhere(when))
+    return anywhere
 
 
 def _anywhere(when: JsonObject) -> Iterator[JsonObject]:
@@ -143,14 +151,20 @@ def _read(
     sound = [key for key, when in conditions.items() if _is_sound(when, site)]
     for start in range(0, len(sound), MAX_MILESTONES):
         keys = sound[start : start + MAX_MILESTONES]
-        compiled = compile_task(task_from_json(_task_of([conditions[key] for key in keys], site)))
+        spec = _task_of([conditions[key] for key in keys], site)
+        compiled = compile_task(task_from_json(spec))
         met = _meet(compiled, log)
         for number, key in enumerate(keys):
-            node = _leaf(compiled, number)
             when = compiled.task.milestones[number].when
-            can_end = not node.rule.occurs(node.args) or node.rule.component == "answer"
-            tried[key] = _Tried(when, as_yaml(conditions[key]), can_end, met[number])
+            text = as_yaml(conditions[key])
+            can_end = _can_end(_leaf(compiled, number))
+            tried[key] = _Tried(when, text, can_end, met[number])
     return tried
+
+
+def _can_end(leaf: _Leaf) -> bool:
+    """Whether what a rule says can become untrue again: a state can, and the agent's answer."""
+    return leaf.rule.component == "answer" or not leaf.rule.occurs(leaf.args)
 
 
 def _meet(compiled: Ruleset, log: Sequence[Event]) -> list[dict[int, None]]:
@@ -160,13 +174,15 @@ def _meet(compiled: Ruleset, log: Sequence[Event]) -> list[dict[int, None]]:
     if not log:
         return met
     engine = Engine(compiled, log[0].episode)
+    standing_of = engine.conditions.standing
     hearing = _milestones_by_kind(compiled)
     for event in log:
-        leaves = [(number, _leaf(compiled, number)) for number in hearing.get(event.kind, ())]
-        before = [_list_held(engine.conditions.standing(leaf.node)) for _, leaf in leaves]
+        numbers = hearing.get(event.kind, ())
+        leaves = [_leaf(compiled, number) for number in numbers]
+        before = [_list_held(standing_of(leaf.node)) for leaf in leaves]
         engine.feed([event])
-        for (number, leaf), held in zip(leaves, before, strict=True):
-            standing = engine.conditions.standing(leaf.node)
+        for number, leaf, held in zip(numbers, leaves, before, strict=True):
+            standing = standing_of(leaf.node)
             is_new = leaf.rule.occurs(leaf.args) or bool(_list_held(standing) - held)
             if is_new and _is_met_by(standing, event):
                 met[number][event.seq] = None
@@ -184,8 +200,11 @@ def _milestones_by_kind(compiled: Ruleset) -> dict[str, list[int]]:
 
 
 def _is_met_by(standing: Standing, event: Event) -> bool:
+    """Whether this event made a condition true, and it was observed to do so."""
     when = standing.when
-    return when is not None and when.seq == event.seq and when.seen
+    if when is None:
+        return False
+    return when.seq == event.seq and when.seen
 
 
 class _Leaf(NamedTuple):
@@ -218,10 +237,16 @@ def _is_sound(when: JsonObject, site: TaskSite) -> bool:
 
 def _task_of(conditions: Sequence[JsonObject], site: TaskSite) -> dict[str, JsonValue]:
     """Return a task that goes on reading each condition after it was met."""
-    milestones: list[JsonValue] = [
-        {"id": f"m{n}", "component": "goal", "must_hold_at_end": True, "when": dict(when)}
-        for n, when in enumerate(conditions)
-    ]
+    milestones: list[JsonValue] = []
+    for n, when in enumerate(conditions):
+        milestones.append(
+            {
+                "id": f"m{n}",
+                "component": "goal",
+                "must_hold_at_end": True,
+                "when": dict(when),
+            }
+        )
     task: dict[str, JsonValue] = {
         "id": "suggestions",
         "version": "1",
@@ -230,7 +255,8 @@ def _task_of(conditions: Sequence[JsonObject], site: TaskSite) -> dict[str, Json
     }
     if site.origin:
         task["origin"] = site.origin
-        task |= {"hosts": list(site.hosts)} if site.hosts else {}
+    if site.origin and site.hosts:
+        task["hosts"] = list(site.hosts)
     return task
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from detectors.engine.stakes import goals, outcome_worth
 from detectors.model.rewards import total
@@ -106,14 +106,10 @@ def _warn_of_undecided(task: Task) -> Iterator[str]:
 def _warn_of_goal(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
     """Warn where another component is worth more than reaching the goal."""
     at_goal = goals(rules)
-    goal = total((*(rules.share[n] for n in at_goal), outcome_worth(rules)))
-    others: dict[str, float] = {}
-    for n in paying:
-        if n not in at_goal:
-            name = rules.task.milestones[n].component
-            others[name] = total((others.get(name, 0.0), rules.share[n]))
+    others = _worth_beside(rules, paying, at_goal)
     if not at_goal or not others:
         return
+    goal = total((*(rules.share[n] for n in at_goal), outcome_worth(rules)))
     most = max(others, key=lambda name: others[name])
     if others[most] > goal:
         yield (
@@ -122,18 +118,41 @@ def _warn_of_goal(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
         )
 
 
+def _worth_beside(
+    rules: Ruleset, paying: Sequence[int], at_goal: Collection[int]
+) -> dict[str, float]:
+    """Return what the milestones that pay beside the goal are worth, by component."""
+    worth: dict[str, float] = {}
+    for n in paying:
+        if n in at_goal:
+            continue
+        name = rules.task.milestones[n].component
+        worth[name] = total((worth.get(name, 0.0), rules.share[n]))
+    return worth
+
+
 def _is_an_address_alone(when: Condition, milestones: Mapping[str, Condition]) -> bool:
     """Whether addresses that nothing need have been loaded from are enough for it; what a goal
     requires is looked up in ``milestones``."""
     if when.rule in ("url_reached", "address_says", "page_loaded"):
         return when.args.get("loaded") is False
     if when.rule in ("observed", "cel"):
-        return when.args.get("kind") == NAVIGATED and "same_document" not in str(when.args)
+        is_navigation = when.args.get("kind") == NAVIGATED
+        return is_navigation and "same_document" not in str(when.args)
     parts = [_is_an_address_alone(part, milestones) for part in when.of]
-    if when.rule == "goal":
-        required = when.args.get("requires")
-        names = required if isinstance(required, list | tuple) else ()
-        parts += [_is_an_address_alone(milestones[str(name)], milestones) for name in names]
     if when.rule == "any_of":
         return any(parts)
-    return when.rule in ("goal", "all_of", "sequence") and bool(parts) and all(parts)
+    if when.rule == "goal":
+        for name in _required_by(when):
+            parts.append(_is_an_address_alone(milestones[name], milestones))
+    if when.rule not in ("goal", "all_of", "sequence"):
+        return False
+    return bool(parts) and all(parts)
+
+
+def _required_by(goal: Condition) -> list[str]:
+    """Return the ids of the milestones that a goal requires."""
+    required = goal.args.get("requires")
+    if not isinstance(required, list | tuple):
+        return []
+    return [str(name) for name in required]
