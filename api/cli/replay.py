@@ -17,6 +17,7 @@ from api.tasks.task_files import BadTaskError, load_task_file
 from api.verdicts.recorded import Playback
 from common.command_line import option
 from detectors.engine.attribution import OwnCredit, causes_of, credit
+from detectors.engine.gaps import is_never_reported
 from detectors.model.codec import canonical
 from detectors.model.kinds import KINDS
 from detectors.model.rewards import encode_reward, reward_to_json
@@ -52,7 +53,8 @@ def run(
         return 1
     recorded_under = playback.engine.recorded_under
     if recorded_under not in (None, ruleset.digest):
-        _note_other_ruleset(str(recorded_under), ruleset, recording)
+        _note_other_ruleset(str(recorded_under), playback, recording)
+    if recorded_under != ruleset.digest:
         events = (event for segment in read_recording(recording) for event in segment.events)
         note_other_site(ruleset, events)
     credits = _credits(playback, ruleset, credit_to)
@@ -77,14 +79,17 @@ def _credits(
     return credit(rewards, causes_of(ruleset.task), credit_to, closed=closed)
 
 
-def _note_other_ruleset(recorded: str, ruleset: Ruleset, recording: Path) -> None:
+def _note_other_ruleset(recorded: str, playback: Playback, recording: Path) -> None:
     """Note that the recording was made under the digest ``recorded``, and what it may lack."""
+    ruleset = playback.engine.ruleset
     print(
         f"note: recorded under ruleset {recorded[:12]}, scored under {ruleset.digest[:12]}"
         " (another task, version or origin)",
         file=sys.stderr,
     )
     for kind in _missing_asked_kinds(recording, ruleset):
+        if is_never_reported(playback.engine.state, kind):
+            continue  # the reason of each step says so
         print(
             f"note: no {kind} is in the recording; the daemon reports it only if the task that"
             " was recorded asks for it (docs/events.md), so that 0 may mean not observed",

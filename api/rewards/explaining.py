@@ -11,7 +11,7 @@ from api.rewards.rendering import terms, waits_for, window_in_words
 from api.verdicts.recorded import Playback
 from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
-from detectors.engine.gaps import NEVER_REPORTED
+from detectors.engine.gaps import NEVER_REPORTED, is_never_reported
 from detectors.model.kinds import KINDS
 from detectors.model.rewards import total
 from detectors.model.types import Alarm, Event, Milestone, Reward
@@ -343,10 +343,15 @@ class _Why:
 
     def _perhaps_unrecorded(self, rule: Rule, args: object) -> str:
         """Say which kinds a recording of another task may lack, since they are recorded only if
-        asked for; empty if there are none."""
+        asked for; empty if there are none. Of a kind that is known to be missing the reason of each
+        step says why."""
         if self._engine.recorded_under in (None, self._rules.digest):
             return ""
-        asked = [kind for kind in rule.heard_kinds(args) if kind in KINDS and KINDS[kind].asked]
+        asked: list[str] = []
+        for kind in rule.heard_kinds(args):
+            is_asked = kind in KINDS and KINDS[kind].asked
+            if is_asked and not is_never_reported(self._state, kind):
+                asked.append(kind)
         if not asked:
             return ""
         return (

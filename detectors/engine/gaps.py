@@ -170,6 +170,13 @@ class GapTracker:
             del gaps[rest]
 
 
+def is_never_reported(state: State, kind: str) -> bool:
+    """Whether a log shows nothing of a declared kind because its daemon did not know the kind, or
+    was not asked for it: then the reason of each step that needs it says so."""
+    gap = state.gaps.get(_gap_name(KINDS[kind].source, kind))
+    return gap is not None and gap[1] in NEVER_REPORTED
+
+
 def describe_blindness(state: State) -> str:
     """Say why the step that runs is not known: source by source, from which event on."""
     parts = []

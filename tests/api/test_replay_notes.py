@@ -15,14 +15,20 @@ from tests.support.logs import ORIGIN, Said, clicked, episode, log, went
 
 GO: dict[str, Any] = {"element_clicked": {"name": "Go"}}
 HELLO: dict[str, Any] = {"text_visible": {"text": "Hello"}}
+SWITCHED: dict[str, Any] = {"element_state": {"name": "On", "checked": True}}
 GAP: Said = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
 
 
-def replay(folder: Path, when: dict[str, Any], *said: Said) -> list[str]:
+def replay(
+    folder: Path, when: dict[str, Any], *said: Said, opened: dict[str, Any] | None = None
+) -> list[str]:
     """Replay one step under a task of one milestone; return the file names of task and
-    recording."""
+    recording. ``opened``: what the recording says of its episode, where that is not the usual."""
     recording, task = folder / "it.mrec", folder / "task.yaml"
-    text = encode_segment(log(*episode(said)), GENESIS)
+    lines = episode(said)
+    if opened is not None:
+        lines[0] = ("episode.opened", opened)
+    text = encode_segment(log(*lines), GENESIS)
     recording.write_bytes(zstandard.ZstdCompressor().compress(text))
     spec = {"id": "t", "version": "1", "instruction": "Do it.", "origin": "http://other.test"}
     task.write_text(yaml.safe_dump({**spec, "milestones": [{"id": "m", "when": when}]}))
@@ -60,6 +66,31 @@ def test_a_kind_that_a_recording_was_perhaps_never_asked_for_is_named(
     replay(tmp_path, HELLO, *([other] if is_reported else []))
     noted = "note: no text.appeared is in the recording" in capsys.readouterr().err
     assert noted is not is_reported
+
+
+def test_a_kind_that_the_daemon_did_not_know_is_null_and_noted_as_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither command says that the recording's task might have asked for it."""
+    opened = {"task": "t", "digest": "another"}
+    old = replay(tmp_path, SWITCHED, clicked("On"), opened=opened)
+    command = f"milestoned task explain {' '.join(old)}"
+    out, err = capsys.readouterr()
+    assert "null  cdp:element.state_changed saw nothing from event 1: the daemon of" in out
+    assert "element.state_changed" not in err
+    main([*command.split()[1:], "--set", f"origin={ORIGIN}"])
+    explained = capsys.readouterr().out
+    assert "element_state: no event that this rule reads is in the log" in explained
+    assert "asks for it" not in explained
+
+
+@pytest.mark.parametrize("digest", [{}, {"digest": "another"}], ids=["of no task", "of another"])
+def test_a_recording_of_no_task_and_of_another_site_is_named_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], digest: dict[str, str]
+) -> None:
+    """As a converted one is, or one that `agentd record` made without a task."""
+    replay(tmp_path, GO, went("http://shop.test:8000/"), opened=digest)
+    assert f"of the task's origin {ORIGIN}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("is_own", [False, True])
