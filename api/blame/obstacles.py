@@ -68,6 +68,10 @@ class _Page:
     captcha: int = 0
     protection: int = 0
 
+    def waits_for(self, url: str) -> bool:
+        """Whether this is the answered document of an address that is not shown yet."""
+        return self.url == url and not self.is_committed
+
 
 @dataclass(slots=True)
 class Findings:
@@ -85,6 +89,19 @@ class Findings:
     answered: int = 0
     last: int = 0
     began: bool = False
+
+
+def _is_main_document(data: Mapping[str, Json]) -> bool:
+    """Whether a request was for the document of a tab's main frame."""
+    return data.get("type") == "Document" and data.get("frame") == data.get("tab")
+
+
+def _is_protection_of(page: _Page, url: Url) -> bool:
+    """Whether an address is where the protection of the page's own site answers."""
+    own = parse_url(page.url)
+    if own is None or own.origin != url.origin:
+        return False
+    return is_challenge_path(url)
 
 
 def _with_captcha(obstacle: Obstacle, seq: int) -> Obstacle:
@@ -143,17 +160,25 @@ class ObstacleReader:
     def _begin_step(self, event: Event) -> None:
         self._note_end()
         step = event.data.get("step")
-        self._step = step if type(step) is int else self._step
-        self._is_running = self._found.began = True
+        if type(step) is int:
+            self._step = step
+        self._is_running = True
+        self._found.began = True
         self._claim(event)
 
     def _seal_step(self, event: Event) -> None:
         self._note_end()
         self._is_running = False
-        if event.kind == "episode.closed" and self._step is not None:
-            self._step += 1  # what the close decides stands in a step of its own
-            self._note_end()
-            self._step -= 1
+        has_step = self._step is not None
+        if event.kind == "episode.closed" and has_step:
+            self._note_close()
+
+    def _note_close(self) -> None:
+        """Note what stands at the close: what that decides stands in a step of its own."""
+        assert self._step is not None
+        self._step += 1
+        self._note_end()
+        self._step -= 1
 
     def _note_end(self) -> None:
         if self._step is None:
@@ -187,23 +212,26 @@ class ObstacleReader:
         self._add(("crash", str(event.data.get("tab"))), event, sign, "")
 
     def _fail_page(self, event: Event) -> None:
+        if event.data.get("main") is not True:
+            return
         url = parse_url(str(event.data.get("url")))
-        is_main = event.data.get("main") is True
-        if is_main and self._is_of_site(url) and is_network_error(event.data.get("error")):
+        if self._is_of_site(url) and is_network_error(event.data.get("error")):
             sign = Sign("infrastructure", "the site could not be reached", True)
-            self._add(("document", url.origin if url else ""), event, sign, "")
+            origin = url.origin if url is not None else ""
+            self._add(("document", origin), event, sign, "")
 
     def _navigate(self, event: Event) -> None:
         data = event.data
+        tab = str(data.get("tab"))
+        url = str(data.get("url"))
         if data.get("main") is not True:
-            self._mark(event, parse_url(str(data.get("url"))))
+            self._mark(event, parse_url(url))
             return
         if data.get("same_document") is True:
             return
-        tab, url = str(data.get("tab")), str(data.get("url"))
         self._end(("crash", tab))
         page = self._pages.get(tab)
-        if page is not None and page.url == url and not page.is_committed:
+        if page is not None and page.waits_for(url):
             page.is_committed = True
         else:
             self._keep(self._pages, tab, _Page(url, is_committed=True))
@@ -217,49 +245,61 @@ class ObstacleReader:
     def _finish_request(self, event: Event) -> None:
         data = event.data
         url = parse_url(str(data.get("url")))
-        if data.get("type") == "Document" and data.get("frame") == data.get("tab"):
+        if _is_main_document(data):
             if is_servers(data):
                 self._document(event, url)
             return
         self._mark(event, url)
-        is_site = url is not None and self._is_background_of_site(url, data)
-        if url is None or not is_site or data.get("type") not in _SCRIPTS:
-            return
-        sign = sign_of_background(data) if is_servers(data) else None
+        is_script = data.get("type") in _SCRIPTS
+        if url is not None and is_script and self._is_background_of_site(url, data):
+            self._finish_background(event, url)
+
+    def _finish_background(self, event: Event, url: Url) -> None:
+        """Take the answer to a script's request of the site."""
+        key = ("script", url.origin)
+        sign = sign_of_background(event.data) if is_servers(event.data) else None
         if sign is not None:
-            self._add(("script", url.origin), event, sign, url.origin)
-        elif is_good(data):
+            self._add(key, event, sign, url.origin)
+        elif is_good(event.data):
             self._answer_well(event, url.origin)
-            self._end(("script", url.origin))
+            self._end(key)
 
     def _document(self, event: Event, url: Url | None) -> None:
         """Take the server's answer to a main document."""
         data = event.data
         hops = hops_of(data)
         first = parse_url(str(hops[0].get("url"))) if hops else url
-        if url is None or not (self._is_of_site(url) or self._is_of_site(first)):
+        is_final_of_site = self._is_of_site(url)
+        if url is None or not (is_final_of_site or self._is_of_site(first)):
             return
         origin = self._refusing_origin(url, first)
         page = self._answered_page(event)
         sign = sign_of_redirect(data, is_login_asked=self._is_login_asked)
-        if sign is None and self._is_of_site(url):
+        if sign is None and is_final_of_site:
             sign = sign_of_document(data)
         if sign is not None:
             sign = self._weigh(sign, origin, url)
             self._add(("document", origin), event, sign, origin)
             page.is_refused = True
             self._look_at(page, event)
-        elif self._is_of_site(url) and is_good(data):
-            self._answer_well(event, origin)
-            if self._is_login_asked or not is_login_page(url):
-                self._refused.pop(origin, None)
-                self._end(("document", origin))
-                self._end(("script", origin))
+        elif is_final_of_site and is_good(data):
+            self._accept_document(event, url, origin)
             self._look_at(page, event)
+
+    def _accept_document(self, event: Event, url: Url, origin: str) -> None:
+        """End what stood at the site, which answered well: a login page does not, unless the task
+        asks for a login."""
+        self._answer_well(event, origin)
+        if self._is_login_asked or not is_login_page(url):
+            self._refused.pop(origin, None)
+            self._end(("document", origin))
+            self._end(("script", origin))
 
     def _refusing_origin(self, url: Url, first: Url | None) -> str:
         """The origin that an answer is told of: the site's own that was asked first, if it was."""
-        return first.origin if first is not None and self._is_of_site(first) else url.origin
+        if first is not None and self._is_of_site(first):
+            return first.origin
+        return url.origin
 
     def _answered_page(self, event: Event) -> _Page:
         """The page that an answer to a main document belongs to."""
@@ -288,10 +328,9 @@ class ObstacleReader:
         page = self._pages.get(str(event.data.get("tab")))
         if page is None or url is None:
             return
-        own = parse_url(page.url)
         if is_captcha(url):
             page.captcha = page.captcha or event.seq
-        elif own is not None and own.origin == url.origin and is_challenge_path(url):
+        elif _is_protection_of(page, url):
             page.protection = page.protection or event.seq
         else:
             return
@@ -303,28 +342,45 @@ class ObstacleReader:
         url = parse_url(page.url)
         if url is None or not self._is_of_site(url) or not page.answer:
             return
-        key, origin = ("document", url.origin), url.origin
-        obstacle = self._standing.get(key)
         if page.is_refused:
-            if page.captcha and obstacle is not None:
-                self._standing[key] = _with_captcha(obstacle, page.captcha)
+            self._refine_refusal(page, url.origin)
             return
         loaded = page.captcha or page.protection
         if page.title and loaded:
-            if self._answered.get(origin) == page.answer:
-                del self._answered[origin]  # what answered was the challenge
-            cause: Cause = "captcha" if page.captcha else "site_refused"
-            sign = Sign(cause, "a challenge page, by its title and what it loads", True)
-            self._add(key, event, sign, origin, tuple(sorted((page.title, loaded))))
+            self._add_challenge(page, event, url.origin, loaded)
+
+    def _refine_refusal(self, page: _Page, origin: str) -> None:
+        """Make the refusal that stands a captcha where the refused page loads one."""
+        key = ("document", origin)
+        obstacle = self._standing.get(key)
+        if page.captcha and obstacle is not None:
+            self._standing[key] = _with_captcha(obstacle, page.captcha)
+
+    def _add_challenge(self, page: _Page, event: Event, origin: str, loaded: int) -> None:
+        """Let a challenge page stand in the way, by its title and by what event ``loaded`` shows
+        that it loads."""
+        if self._answered.get(origin) == page.answer:
+            del self._answered[origin]  # what answered was the challenge
+        cause: Cause = "captcha" if page.captcha else "site_refused"
+        sign = Sign(cause, "a challenge page, by its title and what it loads", True)
+        evidence = tuple(sorted((page.title, loaded)))
+        self._add(("document", origin), event, sign, origin, evidence)
 
     def _is_of_site(self, url: Url | None) -> bool:
-        return url is not None and (not self._origins or url.origin in self._origins)
+        """Whether an address is of the task's site; of a task that names none each is."""
+        if url is None:
+            return False
+        return not self._origins or url.origin in self._origins
 
     def _is_background_of_site(self, url: Url, data: Mapping[str, Json]) -> bool:
+        """Whether a script's request is the site's: of a task that names no site it has to be of
+        its page's own origin."""
         if self._origins:
             return url.origin in self._origins
         page = self._pages.get(str(data.get("tab")))
-        own = parse_url(page.url) if page is not None else None
+        if page is None:
+            return False
+        own = parse_url(page.url)
         return own is not None and own.origin == url.origin
 
     def _answer_well(self, event: Event, origin: str) -> None:

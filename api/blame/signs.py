@@ -107,13 +107,17 @@ class Sign(NamedTuple):
 def status_of(data: Mapping[str, Json]) -> int:
     """The status of an answer; 0 where it is none."""
     status = data.get("status")
-    return status if type(status) is int else 0
+    if type(status) is not int:
+        return 0
+    return status
 
 
 def hops_of(data: Mapping[str, Json]) -> list[Mapping[str, Json]]:
     """The redirects before an answer, in order."""
     hops = data.get("hops")
-    return [mapping(hop) for hop in hops] if isinstance(hops, list) else []
+    if not isinstance(hops, list):
+        return []
+    return [mapping(hop) for hop in hops]
 
 
 def is_good(data: Mapping[str, Json]) -> bool:
@@ -124,12 +128,13 @@ def is_good(data: Mapping[str, Json]) -> bool:
 def sign_of_document(data: Mapping[str, Json]) -> Sign | None:
     """What the answer to a main document of the site shows, by its headers and its status."""
     headers = _headers(data)
-    for name, causes in CHALLENGE_HEADERS.items():
-        cause = causes.get(headers.get(name, ""))
-        if cause is not None:
-            return Sign(cause, f"a challenge page (header {name})", True)
-    status, has_retry = status_of(data), "retry-after" in headers
-    if status == 429 or (status in (403, 503) and has_retry):
+    challenge = _sign_of_headers(headers)
+    if challenge is not None:
+        return challenge
+    status = status_of(data)
+    has_retry = "retry-after" in headers
+    is_limited = status == 429 or (status in (403, 503) and has_retry)
+    if is_limited:
         return Sign("rate_limited", f"status {status}", True)
     if status >= 500 or status == 451:
         return Sign("site_refused", f"status {status}", True)
@@ -138,11 +143,21 @@ def sign_of_document(data: Mapping[str, Json]) -> Sign | None:
     return None
 
 
+def _sign_of_headers(headers: Mapping[str, str]) -> Sign | None:
+    """What a header shows that only a challenge or a block has."""
+    for name, causes in CHALLENGE_HEADERS.items():
+        cause = causes.get(headers.get(name, ""))
+        if cause is not None:
+            return Sign(cause, f"a challenge page (header {name})", True)
+    return None
+
+
 def sign_of_background(data: Mapping[str, Json]) -> Sign | None:
     """What the answer to a script's request of the site shows. A 403 is the application's own word
     on what a user may do; a 5xx of a mere read is often noise."""
     status = status_of(data)
-    if status == 429 or (status == 503 and "retry-after" in _headers(data)):
+    is_retried = status == 503 and "retry-after" in _headers(data)
+    if status == 429 or is_retried:
         return Sign("rate_limited", f"status {status} of a script's request", True)
     if status >= 500 and writes(data):
         return Sign("site_refused", f"status {status} of a script's request", True)
@@ -152,8 +167,7 @@ def sign_of_background(data: Mapping[str, Json]) -> Sign | None:
 def sign_of_redirect(data: Mapping[str, Json], *, is_login_asked: bool) -> Sign | None:
     """What a main document shows that was reached by redirects from the site, or that wants a user
     and a password (401)."""
-    status = status_of(data)
-    if status == 401 and not is_login_asked:
+    if status_of(data) == 401 and not is_login_asked:
         return Sign("login_wall", "status 401", True)
     addresses = [parse_url(str(hop.get("url"))) for hop in hops_of(data)]
     final = parse_url(str(data.get("url")))
@@ -161,9 +175,10 @@ def sign_of_redirect(data: Mapping[str, Json], *, is_login_asked: bool) -> Sign 
         return None
     if _is_below(final, CAPTCHA_PAGES):
         return Sign("captcha", "a redirect to a captcha", True)
-    if is_login_asked or not is_login_page(final) or any(map(_is_about_login, addresses)):
+    if is_login_asked or not is_login_page(final):
         return None
-    return Sign("login_wall", "a redirect to a login page", True)
+    says_nothing = any(map(_is_about_login, addresses))
+    return None if says_nothing else Sign("login_wall", "a redirect to a login page", True)
 
 
 def _is_about_login(url: Url | None) -> bool:
@@ -204,9 +219,10 @@ def is_infeasible_claim(kind: str, data: Mapping[str, Json]) -> bool:
     if kind == "agent.tool_called":
         return data.get("tool") == INFEASIBLE_TOOL
     action = data.get("action")
-    if isinstance(action, Mapping):
-        return any(_is_claim(action.get(name)) for name in ("action_type", "type", "action"))
-    return _is_claim(action)
+    if not isinstance(action, Mapping):
+        return _is_claim(action)
+    names = ("action_type", "type", "action")
+    return any(_is_claim(action.get(name)) for name in names)
 
 
 def asks_for_login(task: Mapping[str, Json]) -> bool:
@@ -228,7 +244,9 @@ def _headers(data: Mapping[str, Json]) -> dict[str, str]:
 
 def _short(text: str) -> str:
     """A text to compare with constants; empty where it is longer than each of them."""
-    return text.strip().casefold() if len(text) <= MAX_COMPARED else ""
+    if len(text) > MAX_COMPARED:
+        return ""
+    return text.strip().casefold()
 
 
 def _is_claim(text: Json) -> bool:

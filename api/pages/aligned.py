@@ -85,10 +85,12 @@ def _milestones(
     for id in sorted({*left, *right}):
         if id not in right:
             change = f"{format_change(left[id])}{left_unpaid}"
-            yield f"{sides[0]} reached {id} ({change}), {sides[1]} {_reached_when(where[1].get(id))}"
+            otherwise = _reached_when(where[1].get(id))
+            yield f"{sides[0]} reached {id} ({change}), {sides[1]} {otherwise}"
         elif id not in left:
             change = f"{format_change(right[id])}{right_unpaid}"
-            yield f"{sides[1]} reached {id} ({change}), {sides[0]} {_reached_when(where[0].get(id))}"
+            otherwise = _reached_when(where[0].get(id))
+            yield f"{sides[1]} reached {id} ({change}), {sides[0]} {otherwise}"
         elif left[id] != right[id]:
             first = f"{format_change(left[id])} in {sides[0]}{left_unpaid}"
             second = f"{format_change(right[id])} in {sides[1]}{right_unpaid}"

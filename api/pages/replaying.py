@@ -81,23 +81,28 @@ def sanitize(recorded: Iterable[Event]) -> Iterator[ReplayMessage]:
     parts: list[str] = []
     for event in recorded:
         data = event.data
-        part, n = data.get("part", 0), data.get("sequence")
+        part = data.get("part", 0)
+        number = data.get("sequence")
         if not part:
             parts = []
-        if len(parts) != part or not isinstance(n, int):
+        is_next = len(parts) == part
+        if not is_next or not isinstance(number, int):
             continue
         parts.append(str(data.get("text")))
-        if is_whole(event):
-            events = list(_events("".join(parts), event.at // 1_000_000, data.get("sent_ms")))
-            yield ReplayMessage(str(data.get("tab")), str(data.get("stream")), n, events)
+        if not is_whole(event):
+            continue
+        events = list(_events("".join(parts), event.at // 1_000_000, data.get("sent_ms")))
+        yield ReplayMessage(str(data.get("tab")), str(data.get("stream")), number, events)
 
 
 def is_whole(event: Event) -> bool:
     """Whether a message ends with this event."""
-    part, parts = event.data.get("part", 0), event.data.get("parts", 1)
-    if not isinstance(part, int) or not isinstance(parts, int):
+    part = event.data.get("part", 0)
+    parts = event.data.get("parts", 1)
+    is_numbered = isinstance(part, int) and isinstance(parts, int)
+    if not is_numbered:
         return True
-    return part + 1 >= parts
+    return bool(part + 1 >= parts)
 
 
 def _events(text: str, at: int, now: Json) -> Iterator[dict[str, Json]]:
@@ -107,39 +112,57 @@ def _events(text: str, at: int, now: Json) -> Iterator[dict[str, Json]]:
         events = orjson.loads(text)
     except orjson.JSONDecodeError:
         return
-    for event in events if isinstance(events, list) else ():
+    if not isinstance(events, list):
+        return
+    for event in events:
         shown = _sanitize_event(event)
-        if shown is not None:
-            late = _late_ms(event.get("timestamp"), now)
-            yield {**shown, "timestamp": at - min(max(late, 0), MAX_LATE_MS)}
+        if shown is None:
+            continue
+        late = _late_ms(event.get("timestamp"), now)
+        yield {**shown, "timestamp": at - min(max(late, 0), MAX_LATE_MS)}
 
 
 def _late_ms(timestamp: Json, now: Json) -> float:
     """How long before its message an event was, by the page's clock; 0 where that is not known."""
-    return now - timestamp if _is_number(now) and _is_number(timestamp) else 0
+    is_known = _is_number(now) and _is_number(timestamp)
+    if not is_known:
+        return 0
+    late: float = now - timestamp
+    return late
 
 
 def _sanitize_event(event: Json) -> dict[str, Json] | None:
     """Return what can be shown of an event; None for nothing: others' recorders, and others' pages,
     may have written anything."""
-    if not isinstance(event, dict) or not isinstance(event.get("data"), dict):
+    if not isinstance(event, dict):
+        return None
+    data = event.get("data")
+    if not isinstance(data, dict):
         return None
     try:
-        return _show_event(event.get("type"), event["data"])
+        return _show_event(event.get("type"), data)
     except (TypeError, ValueError, AttributeError, RecursionError):
         return None
 
 
 def _show_event(kind: Json, data: dict[str, Json]) -> dict[str, Json] | None:
+    """Return what can be shown of an event of a ``kind``; None for one that is not shown."""
     if kind == META:
         return {"type": META, "data": {"href": "about:blank", **_size(data)}}
     if kind == FULL:
-        shown = {"node": _node(data.get("node"), 0), "initialOffset": data.get("initialOffset")}
+        shown = {
+            "node": _node(data.get("node"), 0),
+            "initialOffset": data.get("initialOffset"),
+        }
         return {"type": FULL, "data": shown}
-    source = data.get("source")
-    if kind != INCREMENTAL or not isinstance(source, int) or source not in SOURCES:
-        return None
-    return {"type": INCREMENTAL, "data": _changed(data)}
+    if kind == INCREMENTAL and _is_shown_source(data.get("source")):
+        return {"type": INCREMENTAL, "data": _changed(data)}
+    return None
+
+
+def _is_shown_source(source: Json) -> bool:
+    """Whether incremental events of this source are shown."""
+    return isinstance(source, int) and source in SOURCES
 
 
 def _changed(data: dict[str, Json]) -> dict[str, Json]:
@@ -155,14 +178,20 @@ def _changed(data: dict[str, Json]) -> dict[str, Json]:
 
 def _mutation(data: Mapping[str, Json]) -> dict[str, Json]:
     """Return what came, changed and went in a document."""
+    adds = []
+    for added in _dicts(data, "adds"):
+        adds.append({**added, "node": _node(added.get("node"), 0)})
+    attributes = []
+    for changed in _dicts(data, "attributes"):
+        attributes.append({**changed, "attributes": _attributes(changed.get("attributes"))})
+    texts = []
+    for text in _dicts(data, "texts"):
+        texts.append({**text, "value": _css(text.get("value"))})
     return {
         "source": MUTATION,
-        "adds": [{**added, "node": _node(added.get("node"), 0)} for added in _dicts(data, "adds")],
-        "attributes": [
-            {**changed, "attributes": _attributes(changed.get("attributes"))}
-            for changed in _dicts(data, "attributes")
-        ],
-        "texts": [{**text, "value": _css(text.get("value"))} for text in _dicts(data, "texts")],
+        "adds": adds,
+        "attributes": attributes,
+        "texts": texts,
         "removes": _dicts(data, "removes"),
     }
 
@@ -177,12 +206,16 @@ def _node(node: Json, depth: int) -> dict[str, Json]:
     kind = node.get("type")
     if kind in TEXTS:
         kept["textContent"] = _css(node.get("textContent"))
-        return kept | ({"isStyle": True} if node.get("isStyle") else {})
+        if node.get("isStyle"):
+            kept["isStyle"] = True
+        return kept
     if kind == ELEMENT:
         return kept | _element(node, depth)
     if kind == DOCUMENT_TYPE:
-        kept |= {name: str(node.get(name, "")) for name in ("name", "publicId", "systemId")}
-    return kept | {"childNodes": _children(node, depth)}
+        for name in ("name", "publicId", "systemId"):
+            kept[name] = str(node.get(name, ""))
+    kept["childNodes"] = _children(node, depth)
+    return kept
 
 
 def _empty_text(number: Json) -> dict[str, Json]:
@@ -191,19 +224,23 @@ def _empty_text(number: Json) -> dict[str, Json]:
 
 def _children(node: Mapping[str, Json], depth: int) -> list[dict[str, Json]]:
     children = node.get("childNodes")
-    return [_node(child, depth + 1) for child in children] if isinstance(children, list) else []
+    if not isinstance(children, list):
+        return []
+    return [_node(child, depth + 1) for child in children]
 
 
 def _element(node: Mapping[str, Json], depth: int) -> dict[str, Json]:
     """Return what is shown of an element: one that could act is an empty ``span``."""
     name = str(node.get("tagName", ""))
+    tag = name.lower()
     recorded = node.get("attributes")
     attributes = _attributes(recorded)
-    is_sheet = name.lower() in ("link", "style") and "_cssText" in attributes
-    acts = name.lower() in _ACTS and not is_sheet
+    is_sheet = tag in ("link", "style") and "_cssText" in attributes
+    acts = tag in _ACTS and not is_sheet
     if acts or not _NAME.fullmatch(name):
         return {"childNodes": [], "tagName": "span", "attributes": {}}
-    if name.lower() == "a" and isinstance(recorded, dict) and "href" in recorded:
+    is_link = tag == "a" and isinstance(recorded, dict) and "href" in recorded
+    if is_link:
         attributes["href"] = "#"  # it looks like a link, and leads nowhere
     return {
         "childNodes": _children(node, depth),
@@ -213,17 +250,30 @@ def _element(node: Mapping[str, Json], depth: int) -> dict[str, Json]:
 
 
 def _attributes(attributes: Json) -> dict[str, Json]:
+    """Return the attributes that may be shown: styles as far as they load nothing, pictures that
+    hold their own bytes, and what neither loads nor acts."""
     if not isinstance(attributes, dict):
         return {}
     kept = {}
     for name, value in attributes.items():
         low = name.lower()
-        picture = low in _PICTURES and isinstance(value, str) and _SHOWN.match(value)
         if low in _STYLES:
             kept[name] = _sheet(value, 0)
-        elif picture or (_NAME.fullmatch(name) and not _acts(low, value)):
+        elif _is_own_picture(low, value) or _is_harmless(name, value):
             kept[name] = value
     return kept
+
+
+def _is_own_picture(name: str, value: Json) -> bool:
+    """Whether an attribute, its name in lower case, is a picture with its bytes in it."""
+    if name not in _PICTURES or not isinstance(value, str):
+        return False
+    return _SHOWN.match(value) is not None
+
+
+def _is_harmless(name: str, value: Json) -> bool:
+    """Whether an attribute has a plain name, and neither loads anything nor acts."""
+    return _NAME.fullmatch(name) is not None and not _acts(name.lower(), value)
 
 
 def _acts(name: str, value: Json) -> bool:
@@ -257,16 +307,22 @@ def _size(data: Mapping[str, Json]) -> dict[str, int]:
 
 
 def _pixels(value: Json) -> int:
-    return min(max(int(value), 1), MAX_PIXELS) if _is_number(value) else DEFAULT_PIXELS
+    """Return a width or height within bounds; the usual one where it is no number."""
+    if not _is_number(value):
+        return DEFAULT_PIXELS
+    return min(max(int(value), 1), MAX_PIXELS)
 
 
 def _dicts(data: Mapping[str, Json], name: str) -> list[dict[str, Json]]:
     """Return the objects of the list called ``name``; none where it is no list."""
     values = data.get(name)
-    return (
-        [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
-    )
+    if not isinstance(values, list):
+        return []
+    return [value for value in values if isinstance(value, dict)]
 
 
 def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
+    """Whether a value is a number that a float holds as it is; a truth value is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < 2**53

@@ -233,13 +233,20 @@ def _check_oracle(score: RecordingScore, expected: float | None) -> str | None:
     unknown = _find_unknown(score)
     if unknown:
         return unknown
-    least = score.rules.attainable if expected is None else expected
-    is_more = expected is None and score.total > least
-    if abs(score.total - least) > TOLERANCE and not is_more:
-        return f"came to {score.total:g}, wanted {least:g}"
+    if not _is_expected_total(score, expected):
+        wanted = score.rules.attainable if expected is None else expected
+        return f"came to {score.total:g}, wanted {wanted:g}"
     if not score.rules.has_goal or score.success is True:
         return None
     return "reached its total, but not the goal" if score.closed else UNENDED
+
+
+def _is_expected_total(score: RecordingScore, expected: float | None) -> bool:
+    """Whether a recording came to what its test names; of one that names nothing, to at least what
+    is attainable."""
+    if expected is None:
+        return score.total >= score.rules.attainable - TOLERANCE
+    return abs(score.total - expected) <= TOLERANCE
 
 
 def _check_adversarial(score: RecordingScore, most: float | None) -> str | None:
@@ -255,11 +262,10 @@ def _check_adversarial(score: RecordingScore, most: float | None) -> str | None:
         return UNENDED
     if not score.began:
         return "has no step: nothing was tried in it"
-    if most is None:
-        has_all = score.total >= score.rules.attainable - TOLERANCE
-        return f"came to {score.total:g}, all that can be had" if has_all else None
-    if score.total > most + TOLERANCE:
+    if most is not None and score.total > most + TOLERANCE:
         return f"came to {score.total:g}, wanted at most {most:g}"
+    if most is None and score.total >= score.rules.attainable - TOLERANCE:
+        return f"came to {score.total:g}, all that can be had"
     return None
 
 
@@ -274,36 +280,44 @@ def bundle_recordings(spec: Mapping[str, Json], beside: Path) -> dict[str, Json]
 
 def _bundle(test: Json, beside: Path, where: str) -> dict[str, Json]:
     """Return a test with its recording in place of the recording's file."""
-    named = [
-        kind for kind in KINDS if isinstance(test, Mapping) and isinstance(test.get(kind), str)
-    ]
-    if not named:
-        raise BadTestError(where, test, "{oracle: a file} or {adversarial: a file}")
-    kind = named[0]
+    kind = _kind_by_file(test, where)
     file = test[kind]
+    where_kind = f"{where}.{kind}"
     try:
         content = read_regular(beside / file, MAX_FILE)
     except OSError as error:
-        raise BadTestError(f"{where}.{kind}", file, f"a file: {error.strerror}") from None
+        raise BadTestError(where_kind, file, f"a file: {error.strerror}") from None
     if not file.endswith(".jsonl"):
-        return {**test, kind: {"frames": base64.b64encode(content).decode()}}
+        frames = base64.b64encode(content).decode()
+        return {**test, kind: {"frames": frames}}
     try:
-        return {**test, kind: {"lines": content.decode()}}
+        lines = content.decode()
     except UnicodeDecodeError as error:
         wanted = f"UTF-8 text, not byte {error.start}"
-        raise BadTestError(f"{where}.{kind}", file, wanted) from None
+        raise BadTestError(where_kind, file, wanted) from None
+    return {**test, kind: {"lines": lines}}
+
+
+def _kind_by_file(test: Json, where: str) -> Kind:
+    """Return the kind of a test whose recording is a file. Raises `BadTestError`."""
+    if isinstance(test, Mapping):
+        for kind in KINDS:
+            if isinstance(test.get(kind), str):
+                return kind
+    raise BadTestError(where, test, "{oracle: a file} or {adversarial: a file}")
 
 
 def lacking(tests: Json) -> str | None:
     """Say which tests a task lacks to show that its goal can be reached, and not for nothing; None
     where it has both."""
-    listed = tests if isinstance(tests, list) else []
-    missing = [
-        kind
-        for kind in KINDS
-        if not any(isinstance(test, Mapping) and kind in test for test in listed)
-    ]
-    return f"an {' test and an '.join(missing)} test" if missing else None
+    present: set[str] = set()
+    for test in tests if isinstance(tests, list) else []:
+        if isinstance(test, Mapping):
+            present.update(test)
+    missing = [kind for kind in KINDS if kind not in present]
+    if not missing:
+        return None
+    return f"an {' test and an '.join(missing)} test"
 
 
 def as_bytes(spec: Mapping[str, Json]) -> bytes:
