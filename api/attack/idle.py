@@ -81,25 +81,24 @@ def left_behind(oracle: Oracle) -> Made:
 def _transitions(oracle: Oracle) -> Limit:
     """What milestones with `baseline: transition` may pay, and what needs nothing else."""
     declared = {m.id for m in oracle.rules.task.milestones if m.baseline == "transition"}
-    touched = {
-        seq
-        for payout in oracle.score.payouts
-        if payout.id not in declared
-        for seq in payout.evidence
-    }
-    return oracle.limit_untouched(touched) if declared else NOTHING
+    if not declared:
+        return NOTHING
+    touched: set[int] = set()
+    for payout in oracle.score.payouts:
+        if payout.id not in declared:
+            touched.update(payout.evidence)
+    return oracle.limit_untouched(touched)
 
 
 def _hold_state(events: Sequence[Event], state: Sequence[Event]) -> list[Event]:
     """The log of an agent that does nothing while ``state`` stands, and is read in every step."""
     start = first_step(events)
     read = {reading_of(event) for event in state if event.kind in READINGS}
-    kept = (
-        event
-        for n, event in enumerate(events)
-        if n < start or event.kind not in READINGS or reading_of(event) in read
-    )
-    return [*stop_after([*kept])]
+    kept = list(events[:start])
+    for event in events[start:]:
+        if event.kind not in READINGS or reading_of(event) in read:
+            kept.append(event)
+    return [*stop_after(kept)]
 
 
 def _loaded_again(state: Sequence[Event]) -> Iterator[Event]:
@@ -173,14 +172,11 @@ def visits(oracle: Oracle) -> Made:
 def endpoint(oracle: Oracle) -> Made:
     """The agent does nothing but write to the reward service, from a page and from a shell."""
     request: JsonObject = {"tab": _TAB, "frame": _TAB, "request": "attack", "type": "Fetch"}
-    posted = (
-        (
-            "request.finished",
-            {**request, "method": method, "url": f"{_SERVICE}/{what}", "status": s},
-        )
-        for what in ("rewards", "segments", "verdicts", "label")
-        for method, s in (("POST", 200), ("PUT", 201))
-    )
+    posted: list[tuple[str, JsonObject]] = []
+    for what in ("rewards", "segments", "verdicts", "label"):
+        target: JsonObject = {**request, "url": f"{_SERVICE}/{what}"}
+        posted.append(("request.finished", {**target, "method": "POST", "status": 200}))
+        posted.append(("request.finished", {**target, "method": "PUT", "status": 201}))
     shell: JsonObject = {"pid": 99999, "name": "curl", "arguments": ["-X", "PUT", _SERVICE]}
     made = _like(oracle, *_page_events(_SERVICE), *posted, ("process.started", shell))
     yield "written to", with_inserted([*stop_after(oracle.events)], made), NOTHING
@@ -188,16 +184,14 @@ def endpoint(oracle: Oracle) -> Made:
 
 def site_origins(oracle: Oracle) -> list[str]:
     """The http origins in the log's addresses, most of them the task's own, in order."""
-    urls = (
-        parse_url(str(event.data.get("url") or ""))
-        for event in oracle.events
-        if event.source == "cdp"
-    )
-    return list(
-        dict.fromkeys(
-            url.origin for url in urls if url is not None and url.origin.startswith("http")
-        )
-    )
+    origins: dict[str, None] = {}
+    for event in oracle.events:
+        if event.source != "cdp":
+            continue
+        url = parse_url(str(event.data.get("url") or ""))
+        if url is not None and url.origin.startswith("http"):
+            origins[url.origin] = None
+    return list(origins)
 
 
 def _like(oracle: Oracle, *said: tuple[str, JsonObject]) -> list[Event]:

@@ -50,16 +50,28 @@ class AuditSelection:
     def accepts(self, opened_at: str, labels: Mapping[str, object]) -> bool:
         """Return whether an episode's opening and labels are what ``label``, ``since`` and
         ``until`` ask for."""
-        since, until = _moment("since", self.since), _moment("until", self.until)
-        if (since is not None and opened_at < since) or (until is not None and opened_at >= until):
+        since = _moment("since", self.since)
+        until = _moment("until", self.until)
+        is_too_early = since is not None and opened_at < since
+        is_too_late = until is not None and opened_at >= until
+        if is_too_early or is_too_late:
             return False
-        name, _, value = (self.label or "").partition("=")
-        return self.label is None or (name in labels and label_text(labels[name]) == value)
+        return self.label is None or _has_label(labels, self.label)
 
     def to_json(self) -> dict[str, str]:
         """Return the conditions that were given, by name."""
-        names = ("task", "status", "label", "since", "until")
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        given: dict[str, str] = {}
+        for name in ("task", "status", "label", "since", "until"):
+            value = getattr(self, name)
+            if value is not None:
+                given[name] = value
+        return given
+
+
+def _has_label(labels: Mapping[str, object], label: str) -> bool:
+    """Whether an episode has a label, as ``NAME=VALUE``."""
+    name, _, value = label.partition("=")
+    return name in labels and label_text(labels[name]) == value
 
 
 def _moment(name: str, said: str | None) -> str | None:
@@ -68,9 +80,15 @@ def _moment(name: str, said: str | None) -> str | None:
     if said is None:
         return None
     try:
-        at = datetime.fromisoformat(said)
-        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        at = _in_utc(datetime.fromisoformat(said))
     except (ValueError, OverflowError):
         wanted = "wanted a date or time such as 2026-11-21 or 2026-11-21T09:30:00+01:00"
         raise InvalidError(f"{name}: got {said[:80]!r}, {wanted}") from None
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _in_utc(at: datetime) -> datetime:
+    """Return a moment in UTC; one without a zone is of UTC already."""
+    if at.tzinfo is None:
+        return at.replace(tzinfo=UTC)
+    return at.astimezone(UTC)

@@ -68,7 +68,8 @@ class AtifExport:
         written: Counter[str] = Counter()
         for name, document in self._trajectories(episodes):
             written[name] += 1
-            number = f"-{written[name]}" if written[name] > 1 else ""
+            count = written[name]
+            number = "" if count == 1 else f"-{count}"
             file = folder / f"{name}{number}.json"
             part = file.with_name(f"{file.name}.part")
             part.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2))
@@ -102,38 +103,46 @@ def trajectory_of(exported: Exported) -> Document | None:
     instruction = str(orjson.loads(exported.task)["instruction"])
     steps: list[Document] = [{"source": "user", "message": instruction}]
     steps += _steps(events, result, exported.facts.get("opened_at"))
-    labels = exported.facts.get("labels")
-    name = labels.get("agent") if isinstance(labels, Mapping) else None
-    facts = {name: exported.facts[name] for name in _FACTS if exported.facts.get(name) is not None}
-    about = {name: result[name] for name in _OF_EPISODE}  # type: ignore[literal-required]
     return {
         "schema_version": VERSION,
         "session_id": result["episode"],
         "trajectory_id": result["episode"],
-        "agent": {"name": str(name or "unknown"), "version": "unknown"},
+        "agent": {"name": _agent_name(exported), "version": "unknown"},
         "steps": [{"step_id": number, **step} for number, step in enumerate(steps, 1)],
         "final_metrics": {
             "total_steps": len(steps),
             "extra": {"reward": result["total"], "success": result["success"]},
         },
-        "extra": {
-            "milestoned": {
-                **about,
-                "total": result["total"],
-                "baseline": result["baseline"],
-                **facts,
-            }
-        },
+        "extra": {"milestoned": _about_episode(exported, result)},
     }
+
+
+def _agent_name(exported: Exported) -> str:
+    """Return the episode's label `agent`."""
+    labels = exported.facts.get("labels")
+    name = labels.get("agent") if isinstance(labels, Mapping) else None
+    return str(name or "unknown")
+
+
+def _about_episode(exported: Exported, result: Result) -> Document:
+    """Return what stands of the episode as a whole in `extra.milestoned`."""
+    about: Document = {name: result[name] for name in _OF_EPISODE}  # type: ignore[literal-required]
+    about["total"] = result["total"]
+    about["baseline"] = result["baseline"]
+    for name in _FACTS:
+        if exported.facts.get(name) is not None:
+            about[name] = exported.facts[name]
+    return about
 
 
 def _steps(events: Sequence[Event], result: Result, opened_at: object) -> Iterator[Document]:
     """Yield the steps of the agent in order, then the close."""
     rewards = {reward["step"]: reward for reward in result["rewards"]}
-    acts, times = _acts(events), {event.seq: event.at for event in events}
+    acts = _acts(events)
+    times = {event.seq: event.at for event in events}
+    began = {event.data["step"] for event in events if event.kind == "step.began"}
     if BEFORE in acts:
         yield _agent_step(None, acts[BEFORE], {"step": BEFORE}, {})
-    began = {event.data["step"] for event in events if event.kind == "step.began"}
     for transition in transitions(events, rewards):
         step = transition["step"]
         about: Document = {"step": step, **_reward(rewards.get(step), result)}
@@ -175,22 +184,33 @@ def _agent_step(
     in `extra` as the harness gave it.
     """
     action = transition["action"] if transition is not None else None
-    message = acts.answer if acts.answer is not None else _message(action, acts)
     if acts.answer is not None:
+        message = acts.answer
         about["answer"] = acts.answer
+    else:
+        message = _message(action, acts)
     if transition is not None and action != message:
         about["action"] = action
     step: Document = {"source": "agent", "message": message, **timed}
     calls = [_call(data) for data in acts.calls]
     if calls:
         step["tool_calls"] = calls
+    results = _results(transition, acts, calls)
+    if results:
+        step["observation"] = {"results": results}
+    step["extra"] = {"milestoned": about}
+    return step
+
+
+def _results(
+    transition: TransitionJson | None, acts: _Acts, calls: Sequence[Document]
+) -> list[Document]:
+    """Return what a step's calls came back with, then what was observed after the step."""
     known = {str(call["tool_call_id"]) for call in calls}
     results = [_returned(data, known) for data in acts.results]
     if transition is not None:
         results += _observed(transition)
-    if results:
-        step["observation"] = {"results": results}
-    return {**step, "extra": {"milestoned": about}}
+    return results
 
 
 def _message(action: object, acts: _Acts) -> str:
@@ -200,7 +220,9 @@ def _message(action: object, acts: _Acts) -> str:
         return action
     if isinstance(action, Mapping) and isinstance(action.get("message"), str):
         return str(action["message"])
-    return "" if action is None or acts.calls else canonical(action).decode()
+    if action is None or acts.calls:
+        return ""
+    return canonical(action).decode()
 
 
 def _call(data: Mapping[str, object]) -> Document:

@@ -126,10 +126,12 @@ class ChatExport:
         }
 
     def _reason_against(self, conversation: Conversation) -> str | None:
+        """Return why a conversation is no example to learn from; None where it is one."""
         if self.min_total is None:
             return None if conversation.success else NO_SUCCESS
         total = conversation.total
-        return None if total is not None and total >= self.min_total else BELOW
+        is_enough = total is not None and total >= self.min_total
+        return None if is_enough else BELOW
 
 
 def read_conversation(
@@ -150,21 +152,23 @@ def read_conversation(
         return NO_ACTIONS
     values = [rewards[step["step"]]["reward"] for step in steps]
     returns = returns_to_go(values, gamma, closed=True)
-    instruction = str(orjson.loads(exported.task)["instruction"])
     detours = find_detours(acted, events) if purified else None
-    kept = [
-        (step, known)
-        for step, known in zip(acted, returns, strict=False)
-        if step["step"] not in (detours or {})
-    ]
+    kept_steps: list[TransitionJson] = []
+    kept_returns: list[Return] = []
+    for step, known in zip(acted, returns, strict=False):
+        if detours is not None and step["step"] in detours:
+            continue
+        kept_steps.append(step)
+        kept_returns.append(known)
+    instruction = str(orjson.loads(exported.task)["instruction"])
     return Conversation(
-        result["episode"],
-        result["task"],
-        result["success"],
-        result["total"],
-        _chat_turns([step for step, _ in kept], rewards, instruction),
-        [known for _, known in kept],
-        detours,
+        episode=result["episode"],
+        task=result["task"],
+        success=result["success"],
+        total=result["total"],
+        turns=_chat_turns(kept_steps, rewards, instruction),
+        returns=kept_returns,
+        left_out=detours,
     )
 
 
@@ -184,9 +188,17 @@ def _chat_turns(
 def _acted_steps(steps: Sequence[TransitionJson]) -> Sequence[TransitionJson]:
     """Return the steps without the one that the close of the episode decides: nobody acts in it.
     None are returned where a step's action was not told."""
-    if steps and steps[-1]["done"] and steps[-1]["action"] is None:
+    if steps and _is_of_close(steps[-1]):
         steps = steps[:-1]
-    return [] if any(step["action"] is None for step in steps) else steps
+    for step in steps:
+        if step["action"] is None:
+            return []
+    return steps
+
+
+def _is_of_close(step: TransitionJson) -> bool:
+    """Whether a step is what the close of the episode decides."""
+    return step["done"] and step["action"] is None
 
 
 def kto_rows(conversation: Conversation) -> Iterator[Row]:

@@ -7,7 +7,7 @@ What the log can't show is null, with the reason in ``missing``; what was too mu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NotRequired, TypedDict
 
 from detectors.model.codec import canonical
@@ -143,16 +143,23 @@ def state_as_text(observation: ObservationJson) -> str:
     for part in ("dialog", "focused", "windows"):
         if observation[part]:
             state[part] = _without_ids(observation[part])
-    if observation["fields"]:
-        state["fields"] = [_without_ids(known) for known in observation["fields"]]
-    if observation["file_list"]:
-        state["files"] = [f"{file['root']}/{file['path']}" for file in observation["file_list"]]
-    if observation["clipboard"]:
-        state["clipboard"] = {
-            name: _copied(known) for name, known in observation["clipboard"].items()
-        }
-    trees = [page["tree"] for page in observation["pages"] or () if page["tree"]]
-    return "\n\n".join([canonical(state).decode(), *(outline(tree) for tree in trees)])
+    fields = observation["fields"]
+    if fields:
+        state["fields"] = [_without_ids(known) for known in fields]
+    files = observation["file_list"]
+    if files:
+        state["files"] = [f"{file['root']}/{file['path']}" for file in files]
+    clipboard = observation["clipboard"]
+    if clipboard:
+        state["clipboard"] = {name: _copied(known) for name, known in clipboard.items()}
+    return "\n\n".join([canonical(state).decode(), *_outlines(observation)])
+
+
+def _outlines(observation: ObservationJson) -> Iterator[str]:
+    """Yield the outline of each page whose tree is known."""
+    for page in observation["pages"] or ():
+        if page["tree"]:
+            yield outline(page["tree"])
 
 
 def _copied(known: ClipboardJson) -> str | list[str]:
@@ -167,11 +174,11 @@ def _without_ids(part: Any) -> Any:
 
 
 def _line(node: Mapping[str, Any]) -> str:
-    words = ["  " * int(node.get("depth", 0)) + str(node.get("role"))]
+    """Return a node of a page's tree as a line: its role, its name, and its other facts by name."""
+    indent = "  " * int(node.get("depth", 0))
+    words = [indent + str(node.get("role"))]
     if node.get("name"):
         words.append(canonical(node["name"]).decode())
-    words += [
-        f"{name}={canonical(node[name]).decode()}"
-        for name in sorted(node.keys() - {"depth", "role", "name"})
-    ]
+    for name in sorted(node.keys() - {"depth", "role", "name"}):
+        words.append(f"{name}={canonical(node[name]).decode()}")
     return " ".join(words)

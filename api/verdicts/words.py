@@ -48,36 +48,51 @@ def leans_on(record: Mapping[str, object], through: int) -> list[int]:
     """The numbers of the events that a record cites: ``events``, or ``e7`` among the evidence of
     its votes."""
     named = record.get("events")
-    cited = (
-        {seq for seq in named if type(seq) is int}
-        if isinstance(named, list)
-        else set(_cited(record.get("votes")))
-    )
-    return sorted(seq for seq in cited if 1 <= seq <= through)[:MAX_EVIDENCE]
+    if isinstance(named, list):
+        cited = {seq for seq in named if type(seq) is int}
+    else:
+        cited = set(_cited(record.get("votes")))
+    known = sorted(seq for seq in cited if 1 <= seq <= through)
+    return known[:MAX_EVIDENCE]
 
 
 def _cited(found: object, evidence: bool = False) -> Iterator[int]:
+    """Yield the numbers of the events in a vote's evidence, however deep that stands."""
     if isinstance(found, Mapping):
         for key, value in found.items():
             yield from _cited(value, key == "evidence")
     elif isinstance(found, list):
         for value in found:
             yield from _cited(value, evidence)
-    elif evidence and isinstance(found, str) and (match := _EVENT.fullmatch(found)) is not None:
-        yield int(match[1])
+    elif evidence and isinstance(found, str):
+        match = _EVENT.fullmatch(found)
+        if match is not None:
+            yield int(match[1])
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether a value is a finite number; a truth value is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value)
 
 
 def wrong(verdict: Verdict) -> str | None:
     """What about a verdict's numbers is none, or None."""
-    for name, value in (("score", verdict.score), ("confidence", verdict.confidence)):
-        if (name, value) != ("score", None) and not (
-            _is_number(value) and 0 <= float(value or 0) <= 1
-        ):
-            return f"the {verdict.stage}'s {name} is {value!r:.40}, wanted a number from 0 to 1"
+    stage = verdict.stage
+    if verdict.score is not None and not _is_share(verdict.score):
+        return f"the {stage}'s score is {verdict.score!r:.40}, wanted a number from 0 to 1"
+    if not _is_share(verdict.confidence):
+        return (
+            f"the {stage}'s confidence is {verdict.confidence!r:.40}, wanted a number from 0 to 1"
+        )
     if not _is_number(verdict.cost) or verdict.cost < 0:
-        return f"the {verdict.stage}'s cost is {verdict.cost!r:.40}, wanted an amount from 0"
+        return f"the {stage}'s cost is {verdict.cost!r:.40}, wanted an amount from 0"
     return None
+
+
+def _is_share(value: object) -> bool:
+    """Whether a value is a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= 1

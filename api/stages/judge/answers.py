@@ -106,13 +106,8 @@ def read_object(text: object) -> dict[str, Json]:
 def read_answer(text: object, criteria: Sequence[Criterion]) -> CriterionAnswer:
     """Read the vote on each criterion, by its id. Raises `UnreadableError`."""
     value = read_object(text)
-    votes = value.get("criteria")
     names = [criterion.id for criterion in criteria]
-    if not isinstance(votes, Mapping) or sorted(votes) != sorted(names):
-        actual = sorted(votes) if isinstance(votes, Mapping) else votes
-        raise UnreadableError(
-            f"criteria: {str(actual)[:200]}, wanted an object with exactly {', '.join(names)}"
-        )
+    votes = _votes_by_name(value.get("criteria"), names)
     unknown = sorted(set(value) - {"criteria", "rationale"})
     if unknown:
         raise UnreadableError(f"answer: has {', '.join(unknown)}, wanted `criteria` alone")
@@ -123,20 +118,39 @@ def read_answer(text: object, criteria: Sequence[Criterion]) -> CriterionAnswer:
     return CriterionAnswer(read, rationale)
 
 
+def _votes_by_name(votes: Json, names: Sequence[str]) -> Mapping[str, Json]:
+    """Return the votes, one for each of the names and no other. Raises `UnreadableError`."""
+    actual: Json = votes
+    if isinstance(votes, Mapping):
+        actual = sorted(votes)
+        if actual == sorted(names):
+            return votes
+    raise UnreadableError(
+        f"criteria: {str(actual)[:200]}, wanted an object with exactly {', '.join(names)}"
+    )
+
+
 def _read_vote(where: str, value: Json) -> CriterionVote:
     if not isinstance(value, Mapping) or set(value) != {"met", "evidence"}:
         raise UnreadableError(
             f"{where}: {str(value)[:200]}, wanted an object of `met` and `evidence`"
         )
-    met, evidence = value["met"], value["evidence"]
+    met = value["met"]
+    evidence = value["evidence"]
     if not isinstance(met, str) or met not in OPTIONS:
         raise UnreadableError(f"{where}.met: {met!r}, wanted one of {', '.join(OPTIONS)}")
-    are_ids = isinstance(evidence, list) and all(isinstance(name, str) for name in evidence)
-    if not are_ids or len(evidence) > MAX_CITED:
+    if not _is_list_of_ids(evidence):
         raise UnreadableError(
             f"{where}.evidence: {str(evidence)[:200]}, wanted at most {MAX_CITED} ids"
         )
     return CriterionVote(met, tuple(evidence))
+
+
+def _is_list_of_ids(value: Json) -> bool:
+    """Whether a value is a list of texts, and no longer than what may be cited."""
+    if not isinstance(value, list) or len(value) > MAX_CITED:
+        return False
+    return all(isinstance(name, str) for name in value)
 
 
 def _object_of_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -156,8 +170,14 @@ def check_proof(
     """Return the votes as far as they hold: a criterion without valid proof is unclear."""
     checked = {}
     for name, vote in votes.items():
-        objection = None if vote.met == "unclear" else _objection(vote, lines)
-        checked[name] = vote if objection is None else replace(vote, met="unclear", why=objection)
+        if vote.met == "unclear":
+            checked[name] = vote
+            continue
+        objection = _objection(vote, lines)
+        if objection is None:
+            checked[name] = vote
+        else:
+            checked[name] = replace(vote, met="unclear", why=objection)
     return checked
 
 
@@ -166,16 +186,16 @@ def _objection(vote: CriterionVote, lines: Mapping[str, Fact]) -> str | None:
     for name in vote.evidence:
         if name not in lines:
             return f"there is no line {name[:40]!r}"
-    for name in vote.evidence:
-        if lines[name].flags:
-            return f"line {name} is withheld: {', '.join(lines[name].flags)}"
+    facts = [lines[name] for name in vote.evidence]
+    for name, fact in zip(vote.evidence, facts, strict=True):
+        if fact.flags:
+            return f"line {name} is withheld: {', '.join(fact.flags)}"
     if vote.met == "no":
         return None  # no line shows that something is absent
-    if not vote.evidence:
+    if not facts:
         return "no line is named as proof"
-    if all(lines[name].claim for name in vote.evidence):
-        return "only claims are named as proof"
-    return None
+    has_only_claims = all(fact.claim for fact in facts)
+    return "only claims are named as proof" if has_only_claims else None
 
 
 def score_of(

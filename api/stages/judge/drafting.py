@@ -177,19 +177,34 @@ def read_criteria(text: object) -> list[DraftCriterion]:
 def _criterion(where: str, row: Json) -> DraftCriterion:
     if not isinstance(row, Mapping):
         raise UnreadableError(f"{where}: {str(row)[:80]}, expected an object")
-    id, text, presupposes = row.get("id"), row.get("text"), row.get("presupposes", [])
+    id = row.get("id")
+    text = row.get("text")
+    presupposes = row.get("presupposes", [])
+    required = row.get("required", True)
     if not isinstance(id, str) or not _ID.fullmatch(id):
         raise UnreadableError(f"{where}.id: {str(id)[:80]!r}, expected letters, digits, - _ and .")
     if not isinstance(text, str) or not 0 < len(text.strip()) <= MAX_TEXT:
         raise UnreadableError(f"{where}.text: expected 1 to {MAX_TEXT} characters")
-    if row.get("about") not in ABOUT or row.get("by") not in BY:
-        raise UnreadableError(f"{where}: about {row.get('about')!r:.40}, by {row.get('by')!r:.40}")
-    if not isinstance(presupposes, list) or not all(isinstance(one, str) for one in presupposes):
+    _check_kind(where, row)
+    if not _is_list_of_texts(presupposes):
         raise UnreadableError(f"{where}.presupposes: expected a list of ids")
-    required = row.get("required", True)
     if not isinstance(required, bool):
         raise UnreadableError(f"{where}.required: {required!r:.40}, expected true or false")
     return DraftCriterion(id, text.strip(), row["about"], row["by"], tuple(presupposes), required)
+
+
+def _check_kind(where: str, row: Mapping[str, Json]) -> None:
+    """Refuse a criterion that does not say what it is about, and by whom it can be met."""
+    about = row.get("about")
+    by = row.get("by")
+    if about not in ABOUT or by not in BY:
+        raise UnreadableError(f"{where}: about {about!r:.40}, by {by!r:.40}")
+
+
+def _is_list_of_texts(value: Json) -> bool:
+    if not isinstance(value, list):
+        return False
+    return all(isinstance(item, str) for item in value)
 
 
 def draft_of(instruction: str, by: str, proposed: Sequence[DraftCriterion]) -> RubricDraft:
@@ -198,13 +213,15 @@ def draft_of(instruction: str, by: str, proposed: Sequence[DraftCriterion]) -> R
     required criterion of the outcome is left."""
     dropped: list[DropReason] = []
     uncontrollable = tuple(one for one in proposed if one.by == "nobody")
-    kept = list(_apart([one for one in proposed if one.by == "agent"], dropped))
+    by_agent = [one for one in proposed if one.by == "agent"]
+    kept = list(_apart(by_agent, dropped))
     goal = tuple(one for one in kept if one.about == "outcome")
-    step = tuple(_without_cascades([one for one in kept if one.about == "process"], dropped))
-    if goal and not any(one.required for one in goal):
-        raise DraftError("no criterion of the outcome is required; expected one at least")
+    process = [one for one in kept if one.about == "process"]
+    step = tuple(_without_cascades(process, dropped))
     if not goal:
         raise DraftError("no criterion is about the outcome; expected one at least")
+    if not any(one.required for one in goal):
+        raise DraftError("no criterion of the outcome is required; expected one at least")
     return RubricDraft(instruction, by, goal, step, uncontrollable, tuple(dropped))
 
 
@@ -214,12 +231,22 @@ def _apart(
     """Yield each criterion that says what none before it says."""
     kept: list[DraftCriterion] = []
     for one in proposed:
-        same = next((other for other in kept if overlap(one.text, other.text) >= OVERLAP), None)
-        if same is not None:
+        same = _find_same(one, kept)
+        if same is None:
+            kept.append(one)
+            yield one
+        else:
             dropped.append(DropReason(one.id, one.text, f"it says what {same.id} says"))
-            continue
-        kept.append(one)
-        yield one
+
+
+def _find_same(
+    criterion: DraftCriterion, others: Iterable[DraftCriterion]
+) -> DraftCriterion | None:
+    """Return the first of the others whose words are nearly the criterion's; None where none is."""
+    for other in others:
+        if overlap(criterion.text, other.text) >= OVERLAP:
+            return other
+    return None
 
 
 def _without_cascades(

@@ -129,7 +129,8 @@ class Texts:
     def _remove(self, tab: str | None, frame_of: TextKey | None) -> None:
         """Remove the texts of a tab, or those alone of the frame that ``frame_of`` is in."""
         for key in list(self._standing):
-            if key.tab == tab and (frame_of is None or key.frame == frame_of.frame):
+            is_in_frame = frame_of is None or key.frame == frame_of.frame
+            if key.tab == tab and is_in_frame:
                 del self._standing[key]
 
 
@@ -158,10 +159,11 @@ def calculate(expression: str) -> str:
             context.prec = MAX_DIGITS
             value = _evaluate(ast.parse(source, mode="eval").body, source)
     except (SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
-        raise ToolError(
-            f"calculate {expression[:80]!r}: {str(error) or type(error).__name__}"
-        ) from None
-    return str(value).lower() if isinstance(value, bool) else format(value.normalize(), "f")
+        why = str(error) or type(error).__name__
+        raise ToolError(f"calculate {expression[:80]!r}: {why}") from None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return format(value.normalize(), "f")
 
 
 def _evaluate(node: ast.AST, source: str) -> Number:
