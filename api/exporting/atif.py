@@ -118,7 +118,7 @@ def trajectory_of(exported: Exported) -> Document | None:
 
 
 def _agent_name(exported: Exported) -> str:
-    """Return the episode's label `agent`."""
+    """Return the episode's label `agent`; `unknown` without one."""
     labels = exported.facts.get("labels")
     name = labels.get("agent") if isinstance(labels, Mapping) else None
     return str(name or "unknown")
