@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from api.cli.main import main
 from detectors.engine.engine import Engine
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
@@ -173,6 +174,28 @@ def test_10_other_places_say_nothing(tmp_path: Path) -> None:
         changed = [(kind, {**data, **more}) for kind, data in right]
         assert scored(rules, changed).total == total, more
     assert scored(rules, right).total == 1.0
+
+
+SILENT: dict[str, list[dict[str, Any]]] = {
+    "empty": [],
+    "the same value": [{"op": "replace", "path": "/preferences/theme", "value": "Light"}],
+    "there and back": [
+        {"op": "add", "path": "/a", "value": 1},
+        {"op": "remove", "path": "/a"},
+    ],
+}
+
+
+@pytest.mark.parametrize("patch", SILENT.values(), ids=SILENT)
+def test_a_patch_that_changes_nothing_is_no_task_and_is_counted(
+    tmp_path: Path, patch: list[dict[str, Any]]
+) -> None:
+    one = given(tmp_path, patch)
+    why = "the patch changes nothing that a state could show"
+    assert (one.spec, one.kind, one.remarks) == (None, "nothing to see", (why,))
+    *_, whole = infinity.coverage(tmp_path).rows
+    assert whole[1:3] == [1, 0]
+    assert main(["coverage", "webarena-infinity", str(tmp_path)]) == 0
 
 
 def test_patches_that_can_t_be_done_are_named(tmp_path: Path) -> None:
