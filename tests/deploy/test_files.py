@@ -25,7 +25,10 @@ DEPLOY = ROOT / "deploy"
 SCRIPTS = [
     DEPLOY / "build",
     DEPLOY / "service" / "install",
-    *(DEPLOY / "sandbox" / name for name in ("install", "start", "browser", "alive", "reset")),
+    *(
+        DEPLOY / "sandbox" / name
+        for name in ("install", "start", "browser", "alive", "end", "home", "reset")
+    ),
     *(DEPLOY / "vm" / name for name in ("build", "seed", "run")),
 ]
 DOCKERFILES = [DEPLOY / "Dockerfile.service", DEPLOY / "Dockerfile.sandbox"]

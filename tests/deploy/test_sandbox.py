@@ -110,7 +110,7 @@ def browser(folder: Path, chromium: str) -> subprocess.Popen[str]:
     text = (
         (PARTS / "browser")
         .read_text()
-        .replace("/run/sandbox", str(folder))
+        .replace("/run/milestoned", str(folder))
         .replace("sleep 0.5", "sleep 0.01")
     )
     (folder / "browser").write_text(text)

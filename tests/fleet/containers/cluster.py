@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,7 @@ SANDBOXES = ("sandbox-1", "sandbox-2", "sandbox-3", "sandbox-4")
 # The daemon's disk of this one can be filled without filling the machine's.
 SMALL_DISK = "sandbox-4"
 UP_S = 180.0
+MEASURED = ("api", "postgres", "proxy", *SANDBOXES)
 UNITS = {"B": 1 / 2**20, "KiB": 1 / 2**10, "MiB": 1.0, "GiB": 2.0**10}
 # What the test adds to the file: the shop, a small disk, and less patience with a sandbox that is gone.
 BESIDE = {
@@ -147,17 +148,31 @@ class Cluster:
         said = self.engine.docker("exec", replica, "milestoned", "audit", "verify", timeout_s=UP_S)
         return said.splitlines()[-1]
 
-    def usage(self) -> dict[str, tuple[float, float]]:
-        """What each service's first container uses now: MiB of memory, and cores."""
-        form = "{{.MemUsage}} {{.CPUPerc}}"
-        names = ("api", "postgres", "proxy", *SANDBOXES)
-        ids = [self.containers(name)[0] for name in names]
-        said = self.engine.docker("stats", "--no-stream", "--format", form, *ids).splitlines()
-        found = [re.fullmatch(r"([\d.]+)(\w+) / \S+ ([\d.]+)%", line) for line in said]
+    def measured(self) -> dict[str, str]:
+        """The first container of each service that is measured, by the service's name."""
+        return {name: self.containers(name)[0] for name in MEASURED}
+
+    def memory(self, measured: Mapping[str, str]) -> dict[str, float]:
+        """MiB that each of these containers uses now."""
+        form = "{{.MemUsage}}"
+        said = self.engine.docker("stats", "--no-stream", "--format", form, *measured.values())
+        found = [re.match(r"([\d.]+)(\w+) / ", line) for line in said.splitlines()]
         return {
-            name: (float(one[1]) * UNITS[one[2]], float(one[3]) / 100)
-            for name, one in zip(names, found, strict=True)
+            name: float(one[1]) * UNITS[one[2]]
+            for name, one in zip(measured, found, strict=True)
             if one is not None
+        }
+
+    def processor_s(self, measured: Mapping[str, str]) -> dict[str, float]:
+        """Seconds of a processor that each of these containers has used since it started, by its
+        control group of either version."""
+        read = (
+            "cat /sys/fs/cgroup/cpuacct/cpuacct.usage 2>/dev/null"
+            " || sed -n 's/usage_usec \\(.*\\)/\\1000/p' /sys/fs/cgroup/cpu.stat"
+        )
+        return {
+            name: int(self.engine.docker("exec", container, "sh", "-c", read)) / 1e9
+            for name, container in measured.items()
         }
 
     def logs(self) -> str:
@@ -172,11 +187,14 @@ class Cluster:
 
 
 @contextmanager
-def running(engine: Engine, compose: Sequence[str], folder: Path) -> Iterator[Cluster]:
-    """The fleet, up and healthy; taken down at the end with its networks and volumes."""
+def running(
+    engine: Engine, compose: Sequence[str], folder: Path, services: Sequence[str] = ()
+) -> Iterator[Cluster]:
+    """The fleet, up and healthy; taken down at the end with its networks and volumes. ``services``:
+    these alone, and what they depend on."""
     cluster = Cluster(engine, compose, folder)
     try:
-        cluster.compose("up", "--detach", "--no-build")
+        cluster.compose("up", "--detach", "--no-build", *services)
         cluster.wait_until_well()
         yield cluster
     except BaseException:

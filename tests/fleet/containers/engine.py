@@ -26,6 +26,20 @@ START_S = 60.0
 _OWN = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child")
 _WITHOUT_NETWORK = ("--bridge=none", "--iptables=false", "--ip-forward=false")
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
+needs_engine = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.getuid() != 0, reason="a container engine needs root"),
+    pytest.mark.skipif(
+        shutil.which("dockerd") is None and "DOCKER_HOST" not in os.environ,
+        reason="no container engine is installed (docker.io), and DOCKER_HOST names none",
+    ),
+    pytest.mark.skipif(shutil.which("docker") is None, reason="docker's command is missing"),
+]
+
+
+def say(line: str) -> None:
+    """For the summary; pytest shows it with ``-s``."""
+    print(f"fleet: {line}", flush=True)
 
 
 class Engine:

@@ -6,61 +6,24 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.fleet.containers import cluster, engine, images, laws
+from tests.fleet.containers import cluster, engine, laws
 from tests.fleet.containers.cluster import SANDBOXES, Cluster
+from tests.fleet.containers.engine import needs_engine, say
 from tests.fleet.containers.faults import Faults
 
 TRAINERS = 4
 EPISODES = 4
 WORK_S = 600.0
+REST_S = 30.0
 SEED = int(os.environ.get("FLEET_SEED", "32"))
-MB = 10**6
-MOST_OVER_BASE = {"milestoned-service": 250 * MB, "milestoned-sandbox": 900 * MB}
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.getuid() != 0, reason="a container engine needs root"),
-    pytest.mark.skipif(
-        shutil.which("dockerd") is None and "DOCKER_HOST" not in os.environ,
-        reason="no container engine is installed (docker.io), and DOCKER_HOST names none",
-    ),
-    pytest.mark.skipif(shutil.which("docker") is None, reason="docker's command is missing"),
-]
-
-
-def say(line: str) -> None:
-    """For the summary; pytest shows it with ``-s``."""
-    print(f"fleet: {line}", flush=True)
-
-
-@pytest.fixture(scope="module")
-def running_engine() -> Iterator[engine.Engine]:
-    """An engine that has the images."""
-    given = engine.given()
-    if given is not None:
-        _say_images(images.build(given, pulls=True))
-        yield given
-        return
-    with engine.folder() as path:
-        with engine.started(path, builds=True) as builder:
-            _say_images(images.build(builder, pulls=False))
-        with engine.started(path, builds=False) as own:
-            say(own.docker("info", "--format", "engine {{.ServerVersion}}, {{.Driver}}"))
-            yield own
-
-
-def _say_images(built: dict[str, images.Built]) -> None:
-    for name, one in built.items():
-        sizes = f"{one.size / MB:.0f} MB, {one.over_base / MB:.0f} over its base"
-        say(f"{name}: {sizes}, built in {one.seconds:.0f} s")
-        assert one.over_base <= MOST_OVER_BASE[name]
+pytestmark = needs_engine
 
 
 @pytest.mark.parametrize("compose", cluster.composes(), ids=" ".join)
@@ -121,6 +84,8 @@ def test_what_is_paid_holds_whatever_breaks(running_engine: engine.Engine, tmp_p
     if not found:
         pytest.skip("no compose is installed")
     with cluster.running(running_engine, found[0], tmp_path) as fleet:
+        until = time.monotonic() + REST_S
+        _say_usage(fleet, "at rest", lambda: time.monotonic() < until)
         worth = _without_a_fault(fleet, tmp_path, EPISODES)
         _while_it_breaks(fleet, tmp_path, worth)
         fleet.wait_until_well()
@@ -131,13 +96,8 @@ def test_what_is_paid_holds_whatever_breaks(running_engine: engine.Engine, tmp_p
 def _without_a_fault(fleet: Cluster, folder: Path, episodes: int) -> list[float]:
     """What each step is worth: the same in every episode, and the task in full."""
     began = time.monotonic()
-    _say_usage("at rest", [fleet.usage()])
     trainers = [fleet.trainers("work", "--episodes", str(episodes)) for _ in range(TRAINERS)]
-    seen = []
-    while any(one.poll() is None for one in trainers):
-        seen.append(fleet.usage())
-        time.sleep(1.0)
-    _say_usage("at work", seen)
+    _say_usage(fleet, "at work", lambda: any(one.poll() is None for one in trainers))
     notes = laws.lines(trainers, WORK_S)
     took = time.monotonic() - began
     problems = [note["problem"] for note in notes if note["problem"]]
@@ -161,12 +121,17 @@ def _without_a_fault(fleet: Cluster, folder: Path, episodes: int) -> list[float]
     return paid[0]
 
 
-def _say_usage(when: str, seen: list[dict[str, tuple[float, float]]]) -> None:
-    """The most memory and the mean of the cores that were seen."""
-    for name in seen[0]:
-        memory = max(one[name][0] for one in seen)
-        cores = sum(one[name][1] for one in seen) / len(seen)
-        say(f"{when}: {name} {memory:.0f} MiB, {cores:.2f} cores")
+def _say_usage(fleet: Cluster, when: str, lasts: Callable[[], bool]) -> None:
+    """The most memory and the processor time of each container, as long as it lasts."""
+    measured = fleet.measured()
+    before, began, seen = fleet.processor_s(measured), time.monotonic(), [fleet.memory(measured)]
+    while lasts():
+        time.sleep(1.0)
+        seen.append(fleet.memory(measured))
+    after, took = fleet.processor_s(measured), time.monotonic() - began
+    for name in before:
+        memory, used = max(one[name] for one in seen), after[name] - before[name]
+        say(f"{when}: {name} {memory:.0f} MiB, {used:.1f} s of a processor in {took:.0f} s")
 
 
 def _while_it_breaks(fleet: Cluster, folder: Path, worth: list[float]) -> None:
