@@ -62,7 +62,7 @@ EXTRAS = {
     },  # Debian's: it is another Python that runs these
     "agentd/sources/processes": {"psutil"},
     "agentd/sources/clipboard": {"xcffib"},
-    "agentd/sources/screen": {"PIL", "mss"},
+    "agentd/sources/screen": {"PIL", "mss", "onnxruntime", "rapidocr"},
     "agentd/readers": set(
         "PIL charset_normalizer defusedxml docx lxml odfdo openpyxl pptx pymediainfo pypdf yaml".split()
     ),

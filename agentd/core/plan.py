@@ -43,6 +43,7 @@ class EpisodePlan(TypedDict, total=False):
     points: Sequence[object]
     selectors: Sequence[str]
     regions: Sequence[Sequence[int]]
+    text_regions: Sequence[Sequence[int]]
     request_bodies: Sequence[object]
     request_headers: Sequence[str]
     response_bodies: Sequence[object]

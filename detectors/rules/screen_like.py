@@ -9,22 +9,14 @@ from typing import Any
 from detectors.matchers import Grade
 from detectors.matchers.likeness import differing_bits, grays, ssim
 from detectors.model.errors import UnseenError
-from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
+from detectors.sdk.screen_regions import as_pixels, check_region, find_region
 from detectors.sdk.world import World
 
 ENOUGH = 0.85
 """The structural similarity from which on two pictures are alike, where the task says nothing."""
-MAX_SIDE = 16_384
-
-
-def _check_region(region: tuple[float, ...]) -> None:
-    """Raise `ValueError` for what is no rectangle of whole pixels."""
-    whole = all(side == int(side) and 0 <= side <= MAX_SIDE for side in region)
-    if len(region) != 4 or not whole or min(region[2:]) < 1:
-        raise ValueError("region: [x, y, width, height] in whole pixels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +34,7 @@ class ScreenLikeArgs:
     )
 
     def __post_init__(self) -> None:
-        _check_region(self.region)
+        check_region(self.region)
         if (self.to is None) == (self.phash is None):
             raise ValueError("to or phash, one of the two")
         if self.to is not None and grays(self.to) is None:
@@ -57,7 +49,7 @@ class ScreenLikeArgs:
     @property
     def pixels(self) -> list[int]:
         """Where the region stands on the screen, in whole pixels."""
-        return [int(side) for side in self.region]
+        return as_pixels(self.region)
 
     def asks(self) -> dict[str, list[Any]]:
         """Name the region to be measured, nothing of how it is to look."""
@@ -74,8 +66,7 @@ def screen_like(event: Event, world: World, args: ScreenLikeArgs) -> Iterator[Re
     daemon. A region that is not on the screen, or that was not measured, is not known.
     """
     key = f"screen:{','.join(map(str, args.pixels))}"
-    measured = [mapping(one) for one in as_list(event.data.get("regions"))]
-    found = next((one for one in measured if one.get("region") == args.pixels), None)
+    found = find_region(event, args.pixels)
     level = None if found is None else _level(found.get("gray"), found.get("phash"), args)
     if level is None:
         raise UnseenError("the region was not measured in the recording", Reading(1.0, key))

@@ -7,9 +7,7 @@ from detectors.matchers import TextMatch
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import MAX_OWN_TEXT, utf16_units
 from detectors.model.types import Reading
-
-_MASKS = ("•••", "***")
-"""What stands for a secret: put there by the page's observer, and by the daemon."""
+from detectors.sdk.kept_back import has_mask
 
 
 def stands_in(around: object, expected: TextMatch, reading: Reading) -> bool:
@@ -29,6 +27,6 @@ def _hidden(around: str) -> str | None:
     """Why a text that does not match might, were all of it told."""
     if utf16_units(around) + 1 >= MAX_OWN_TEXT:  # half a letter at the end is lost
         return "what the element stands in goes on, and only its beginning was told"
-    if any(mask in around for mask in _MASKS):
+    if has_mask(around):
         return "what the element stands in has a secret, kept back"
     return None

@@ -52,6 +52,7 @@ ASKED = (
     "points",
     "selectors",
     "regions",
+    "text_regions",
     "file_reads",
     "cookies",
 )

@@ -1,4 +1,4 @@
-"""Tables of yes and of no for how a region of the screen looks."""
+"""Tables of yes and of no for how a region of the screen looks, and for what it shows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,18 @@ def captured(gray: str, phash: str = "00000000000000ff", region: Any = REGION, *
     )
 
 
+def showing(text: str | None, picture: dict[str, Any] | None = None, **more: Any) -> Said:
+    """A picture whose region was read; None: it was measured alone."""
+    kind, data = captured(BOARD, **(picture or {}))
+    read = {} if text is None else {"text": text}
+    return kind, {**data, "regions": [{**data["regions"][0], **read, **more}]}
+
+
 LIKE = {"region": REGION, "to": BOARD}
 HASH = {"region": REGION, "phash": "00000000000000ff"}
+TEXT = {"region": REGION}
+SAVED = {**TEXT, "text": "Changes saved"}
+TOTAL = {**TEXT, "text": {"contains": "Total: 12.50"}}
 GRADE = {"grade": {"tiers": [{"at_least": 0.99, "pays": 1}, {"at_least": 0.5, "pays": 0.5}]}}
 
 YES: dict[str, list[tuple[Any, list[Said], float]]] = {
@@ -41,7 +51,21 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (HASH, [captured(OTHER)], 1),
         (HASH, [captured(OTHER, phash="000000000000003f")], 1),
         (LIKE, [captured(OTHER), captured(BOARD)], 1),
-    ]
+    ],
+    "screen_text": [
+        (SAVED, [showing("Changes saved")], 1),
+        (SAVED, [showing("Changes\nsaved")], 1),
+        (TOTAL, [showing("Lamp\nTotal: 12.50\nPay")], 1),
+        (TOTAL, [showing("Total: 12.50 and m", cut=True)], 1),
+        (
+            {**TEXT, "text": {"fuzzy": "Changes saved", "threshold": 0.9}},
+            [showing("Changes saued")],
+            1,
+        ),
+        ({**TEXT, "text": {"number": 12.5}}, [showing("12.50")], 1),
+        ({**TEXT, "text": ""}, [showing("")], 1),
+        (SAVED, [showing("Saving"), showing("Changes saved")], 1),
+    ],
 }
 NO: dict[str, list[tuple[Any, list[Said]]]] = {
     "screen_like": [
@@ -50,5 +74,14 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         ({**LIKE, **GRADE}, [captured(OTHER)]),
         ({**HASH, "bits": 1}, [captured(BOARD, phash="000000000000003f")]),
         (LIKE, [clicked("Go")]),
-    ]
+    ],
+    "screen_text": [
+        (SAVED, [showing("Changes lost")]),
+        (SAVED, [showing("")]),
+        (SAVED, [showing("changes saved")]),
+        (SAVED, [showing("Saved")]),
+        (TOTAL, [showing("Total: 12,50")]),
+        (SAVED, [showing("Changes saved", picture={"baseline": True})]),
+        (SAVED, [clicked("Changes saved")]),
+    ],
 }

@@ -5,17 +5,19 @@ x11      a camera for an X display
 cdp      a camera for the browser's tab in front
 picture  pure: perceptual hash, share of what changed, encoding
 store    the files beside the journal
+text_reader  what is written in a region, by OCR
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from agentd.core.extras import display_for
+from agentd.core.extras import display_for, require_extra
 from agentd.core.plan import EpisodePlan
 from agentd.core.settings import DaemonSettings
+from agentd.masking import Masker
 from agentd.readers.picture_measures import Camera
-from agentd.sources.screen.source import ScreenSource
+from agentd.sources.screen.source import RegionReader, ScreenSource, TextRegions
 
 
 def screen_source(settings: DaemonSettings, plan: EpisodePlan) -> ScreenSource:
@@ -30,7 +32,21 @@ def screen_source(settings: DaemonSettings, plan: EpisodePlan) -> ScreenSource:
         settings.screens_max,
         tells=settings.visual,
         regions=tuple(plan.get("regions") or ()),
+        texts=text_regions(plan),
     )
+
+
+def text_regions(plan: EpisodePlan) -> TextRegions:
+    """The regions whose text an episode's rules ask for, and what reads it."""
+
+    def make() -> RegionReader:
+        require_extra("a task with screen_text", "ocr", "onnxruntime", "rapidocr")
+        from agentd.sources.screen.text_reader import TextReader
+
+        return TextReader(Masker(plan.get("mask") or ()))
+
+    asked = plan.get("text_regions") or ()
+    return TextRegions(frozenset(tuple(region) for region in asked), make)
 
 
 def _tab(settings: DaemonSettings) -> Camera:
@@ -45,4 +61,4 @@ def _desktop(display: str) -> Camera:
     return X11Camera(display)
 
 
-__all__ = ["ScreenSource", "screen_source"]
+__all__ = ["ScreenSource", "screen_source", "text_regions"]

@@ -10,11 +10,12 @@ import asyncio
 import base64
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import structlog
 from PIL import Image
 
+from agentd.core.errors import UsageError
 from agentd.core.source import Sink
 from agentd.readers.picture_measures import (
     FORMAT,
@@ -34,6 +35,10 @@ MAX_REGIONS = 16
 """Regions that are measured in each picture."""
 CLOSE_S = 4.0
 """How long the close waits for the last picture, in seconds."""
+READ_S = 5.0
+"""How much longer where text is read."""
+MAX_TEXT_LENGTH = 10_000
+"""Characters of one region's text that are told."""
 
 log = structlog.get_logger(__name__)
 
@@ -43,12 +48,27 @@ class _Due(NamedTuple):
     sealed_at: float | None = None
 
 
+class RegionReader(Protocol):
+    """Reads what is written in a region of a picture."""
+
+    def read(self, region: tuple[int, ...], part: Image.Image) -> str:
+        """Return the text on ``part``, the picture of the region, secrets masked."""
+
+
+class TextRegions(NamedTuple):
+    """The regions whose text is read, and what makes their reader, which takes seconds. It raises
+    `UsageError` where the extra that reads is missing."""
+
+    regions: frozenset[tuple[int, ...]] = frozenset()
+    make_reader: Callable[[], RegionReader] | None = None
+
+
 class ScreenSource:
     """``camera`` makes one for each life of the source; pictures go to ``folder``, at most
     ``max_bytes`` of them.
 
     ``tells``: each picture that is kept goes into the log too, once; ``regions``: [x, y, width,
-    height] of what is measured in each, for rules.
+    height] of what is measured in each, for rules; ``texts``: those of them that are read too.
     """
 
     name = "screen"
@@ -61,12 +81,14 @@ class ScreenSource:
         *,
         tells: bool = False,
         regions: Sequence[Sequence[int]] = (),
+        texts: TextRegions | None = None,
     ) -> None:
         self._camera = camera
         self._folder = folder
         self._max_bytes = max_bytes
         self._told: set[str] | None = set() if tells else None
         self._regions = regions
+        self._texts = texts or TextRegions()
         self._live: _Roll | None = None
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
@@ -74,7 +96,8 @@ class ScreenSource:
         the camera."""
         camera = self._camera()
         store = ShotStore(self._folder, self._max_bytes)
-        roll = _Roll(camera, store, sink, self._told, self._regions)
+        measures = _RegionMeasures(self._regions, self._texts)
+        roll = _Roll(camera, store, sink, self._told, measures)
         tasks = [asyncio.create_task(camera.run()), asyncio.create_task(roll.run(ready))]
         self._live = roll
         try:
@@ -112,10 +135,10 @@ class _Roll:
         store: ShotStore,
         sink: Sink,
         told: set[str] | None,
-        regions: Sequence[Sequence[int]],
+        measures: _RegionMeasures,
     ) -> None:
         self._told = told
-        self._regions = regions
+        self._measures = measures
         self._camera = camera
         self._store = store
         self._sink = sink
@@ -128,6 +151,10 @@ class _Roll:
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Take what is asked for, until cancelled."""
+        try:
+            await asyncio.to_thread(self._measures.open_reader)
+        except UsageError as error:
+            self._alarm("text", f"no text is read: {error}")
         await self._take(_Due(None))
         ready()
         while True:
@@ -151,15 +178,16 @@ class _Roll:
         self._news.set()
 
     async def finish(self, step: int | None) -> None:
-        """Wait until nothing is under way, ``step`` included, at most `CLOSE_S` seconds."""
+        """Wait until nothing is under way, ``step`` included, at most `CLOSE_S` seconds, or
+        `READ_S` more."""
         try:
-            async with asyncio.timeout(CLOSE_S):
+            async with asyncio.timeout(CLOSE_S + (READ_S if self._measures.reads else 0.0)):
                 await self._idle.wait()
                 if step is not None and step != self._last:
                     self.want(_Due(step))
                     await self._idle.wait()
         except TimeoutError:
-            log.warning("The last picture of the screen did not come in time.", step=step)
+            self._trouble("speed", f"the last picture, of step {step}, did not come in time")
 
     async def _take(self, due: _Due) -> None:
         self._last = due.step
@@ -207,8 +235,8 @@ class _Roll:
         }
         if facts.changed is not None:
             data["changed"] = facts.changed
-        if self._regions:
-            data["regions"] = await asyncio.to_thread(measure, shot.image, self._regions)
+        if self._measures.regions:
+            data["regions"] = await asyncio.to_thread(self._measures.take, shot.image)
         if shot.tab is not None:
             data["tab"] = shot.tab
         refused = await asyncio.to_thread(self._store.keep, f"{facts.sha256}.{FORMAT}", facts.data)
@@ -221,10 +249,13 @@ class _Roll:
 
     def _trouble(self, of: str, reason: str) -> None:
         log.warning("A picture of the screen is missing.", why=reason)
-        if self._regions and of != "store":
+        if self._measures.regions and of != "store":
             gap = {"source": "screen", "part": "screen.captured"}
             self._sink("gap.began", {**gap, "reason": reason})
             self._sink("gap.ended", gap)
+        self._alarm(of, reason)
+
+    def _alarm(self, of: str, reason: str) -> None:
         if of not in self._troubles:
             self._troubles.add(of)
             self._sink("alarm.raised", {"source": "screen", "part": of, "reason": reason})
@@ -235,13 +266,38 @@ class _Roll:
             self._sink("alarm.ended", {"source": "screen", "part": of})
 
 
-def measure(image: Image.Image, regions: Sequence[Sequence[int]]) -> list[ScreenRegion]:
-    """Measure the regions that are whole on the picture."""
-    found: list[ScreenRegion] = []
-    for x, y, width, height in regions[:MAX_REGIONS]:
-        if x + width > image.width or y + height > image.height:
-            continue
-        part = image.crop((x, y, x + width, y + height))
-        region = [x, y, width, height]
-        found.append({"region": region, "gray": gray(part), "phash": phash(part)})
-    return found
+class _RegionMeasures:
+    """What is measured in each picture, at most `MAX_REGIONS` regions."""
+
+    def __init__(self, regions: Sequence[Sequence[int]], texts: TextRegions) -> None:
+        self.regions = [tuple(region) for region in regions[:MAX_REGIONS]]
+        self.reads = bool(texts.regions)
+        self._texts = texts
+        self._reader: RegionReader | None = None
+
+    def open_reader(self) -> None:
+        """Load what reads text, if text is to be read. Raises `UsageError` where it is missing."""
+        if self.reads and self._texts.make_reader is not None:
+            self._reader = self._texts.make_reader()
+
+    def take(self, image: Image.Image) -> list[ScreenRegion]:
+        """Measure the regions that are whole on the picture, and read the text of those that are to
+        be read."""
+        found: list[ScreenRegion] = []
+        for region in self.regions:
+            x, y, width, height = region
+            if x + width > image.width or y + height > image.height:
+                continue
+            part = image.crop((x, y, x + width, y + height))
+            measured: ScreenRegion = {
+                "region": list(region),
+                "gray": gray(part),
+                "phash": phash(part),
+            }
+            if self._reader is not None and region in self._texts.regions:
+                text = self._reader.read(region, part)
+                measured["text"] = text[:MAX_TEXT_LENGTH]
+                if len(text) > MAX_TEXT_LENGTH:
+                    measured["cut"] = True
+            found.append(measured)
+        return found

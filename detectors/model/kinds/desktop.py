@@ -221,11 +221,15 @@ class ClipboardChanged(TypedDict):
 
 class ScreenRegion(TypedDict):
     """`region`: [x, y, width, height] in pixels; `gray`: base64 of its 64 × 64 mean brightnesses;
-    `phash`: its 64-bit perceptual hash, in hex."""
+    `phash`: its 64-bit perceptual hash, in hex; `text`: what is written in it, as it was read from
+    the pixels, where a rule asks for that: a line for each piece, at most 10,000 characters,
+    secrets masked."""
 
     region: list[int]
     gray: str
     phash: str
+    text: NotRequired[str]
+    cut: NotRequired[bool]
 
 
 @SCREEN.kind("screen.captured")

@@ -92,6 +92,7 @@ _OWN: Mapping[str, tuple[FieldLimit, ...]] = {
     "attribute.changed": (FieldLimit(("value",), MAX_SHORT), FieldLimit(("before",), MAX_SHORT)),
     "process.started": (FieldLimit(("arguments",)), FieldLimit(("arguments", "*"), MAX_ARGUMENT)),
     "clipboard.changed": (FieldLimit(("text",)),),
+    "screen.captured": (FieldLimit(("regions", "*", "text")),),
     "widget.text_changed": (FieldLimit(("text",)),),
     "probe.answered": (FieldLimit(("value",), deep=True),),
     "file.read": (FieldLimit(("facts",), deep=True, parts=READ_PARTS),),
