@@ -114,6 +114,26 @@ async def test_the_close_waits_for_the_last_picture(tmp_path: Path, display: str
 
 
 @needs_display
+@pytest.mark.parametrize("regions", [(), ((0, 0, 64, 64),)], ids=["for people", "for rules"])
+async def test_a_last_picture_that_is_late_is_a_gap_for_rules(
+    tmp_path: Path,
+    display: str,
+    monkeypatch: pytest.MonkeyPatch,
+    regions: tuple[tuple[int, ...], ...],
+) -> None:
+    """What it would have shown is not known; without regions no rule asks."""
+    monkeypatch.setattr("agentd.sources.screen.source.CLOSE_S", 0.0)
+    source = ScreenSource(lambda: X11Camera(display), tmp_path, MUCH, regions=regions)
+    async with running(Watch(source)) as watch:
+        await source.before_seal(3, closing=True)
+        assert not watch.all("screen.captured", step=3), "nobody waited"
+        gaps = [gap["reason"] for gap in watch.all("gap.began", part="screen.captured")]
+        late = "the last picture, of step 3, did not come in time"
+        assert gaps == [late for _ in regions]
+        assert watch.all("alarm.raised", reason=late)
+
+
+@needs_display
 async def test_steps_faster_than_pictures(tmp_path: Path, display: str) -> None:
     """The newest one is taken, and that one is missing is said; ``ms`` says how late a picture
     is."""
