@@ -19,7 +19,7 @@ from api.episodes.rows import EpisodeRow
 from api.log.frames import decode_frame
 from api.log.reader import event_to_json
 from api.rewards.ledger import Ledger
-from api.rewards.rendering import number_in_words
+from api.rewards.rendering import number_in_words, unpaid_in_words
 from api.rewards.scored_episode import REWARD_FIELDS
 from detectors.model.rewards import RewardJson
 
@@ -150,7 +150,7 @@ def _lines(explanation: dict[str, Any]) -> Iterable[str]:
     yield f"  opened {opened['at']} by {_opener_in_words(opened['by'])}"
     yield f"  events {explanation['began']} to {reward['through']}"
     for milestone in explanation["milestones"]:
-        yield from _milestone_lines(milestone)
+        yield from _milestone_lines(milestone, reward)
     for verdict in explanation["verdicts"]:
         confidence = f"(confidence {verdict['confidence']:g})"
         yield (
@@ -170,11 +170,13 @@ def _opener_in_words(opener: dict[str, object] | None) -> str:
     return f"token {opener['id']}{label}"
 
 
-def _milestone_lines(paid: dict[str, Any]) -> Iterable[str]:
+def _milestone_lines(paid: dict[str, Any], reward: dict[str, Any]) -> Iterable[str]:
+    mask, reason = reward["reward"] is None, reward["reason"]
+    why = unpaid_in_words(reward["status"], mask=mask, worth=paid["worth"], reason=reason)
     cause = "" if paid["cause_step"] is None else f", set in motion in step {paid['cause_step']}"
     yield (
         f"  {paid['worth']:+.3f} {paid['component']} {paid['id']} by {paid['rule']} version"
-        f" {paid['version']}{cause}"
+        f" {paid['version']}{cause}{f'; {why}' if why else ''}"
     )
     for event in paid["events"]:
         data = orjson.dumps(event["data"]).decode()[:200]

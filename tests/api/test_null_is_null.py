@@ -696,6 +696,7 @@ async def explained(way: Way, _folder: Path, capsys: pytest.CaptureFixture[str])
     for step, value in enumerate(PAID):
         assert await way.command("audit", "explain", way.id, step) == 0
         said = capsys.readouterr().out
+        assert said.count("+0.250 ") - said.count(UNPAID.removeprefix(", ")) == (value == 0.25)
         assert said.startswith(
             f"{way.id} step {step}: {'null' if value is None else '+0.250'}, {STATUS[step]}"
         )
