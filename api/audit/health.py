@@ -136,7 +136,8 @@ def _reward_without_goal(before: Counts, now: Counts) -> Iterable[tuple[str, str
     if before.reward is None or now.reward is None or goal_rises(before, now):
         return
     rise = now.reward - before.reward
-    if rise >= REWARD_RISE and rise >= 2 * math.hypot(_error_of_mean(before), _error_of_mean(now)):
+    error = math.hypot(_error_of_mean(before), _error_of_mean(now))
+    if rise >= REWARD_RISE and rise >= 2 * error:
         yield (
             "reward_without_goal",
             f"reward {before.reward:.3f} → {now.reward:.3f}, goal rate {_goals(before, now)}",
@@ -144,13 +145,14 @@ def _reward_without_goal(before: Counts, now: Counts) -> Iterable[tuple[str, str
 
 
 def _farmed(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    if goal_rises(before, now):
+        return
     for milestone, (reached, _) in now.milestones.items():
-        was, often = max(before.per_episode(milestone), 1.0), now.per_episode(milestone)
-        if reached >= MIN_EPISODES / 2 and often >= FARMED * was and not goal_rises(before, now):
-            says = (
-                f"{milestone}: {before.per_episode(milestone):.2f} → {often:.2f} times an episode"
-                " that reaches it"
-            )
+        was = before.per_episode(milestone)
+        often = now.per_episode(milestone)
+        is_much_more = often >= FARMED * max(was, 1.0)
+        if reached >= MIN_EPISODES / 2 and is_much_more:
+            says = f"{milestone}: {was:.2f} → {often:.2f} times an episode that reaches it"
             yield "milestone_farmed", f"{says}, goal rate {_goals(before, now)}"
 
 
@@ -166,18 +168,23 @@ def _unnecessary(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
 def _jump(
     alarm: str, name: str, factor: float, before: Counts, now: Counts
 ) -> Iterable[tuple[str, str]]:
-    was, is_now = before.rate(name), now.rate(name)
-    if was is None or is_now is None or min(before.calls, now.calls) < MIN_CALLS:
+    was = before.rate(name)
+    is_now = now.rate(name)
+    if was is None or is_now is None:
         return
-    if is_now >= factor * was and is_now - was >= JUMP:
+    has_few_calls = min(before.calls, now.calls) < MIN_CALLS
+    is_jump = is_now >= factor * was and is_now - was >= JUMP
+    if is_jump and not has_few_calls:
         yield alarm, f"{was:.1%} → {is_now:.1%} of the tool calls"
 
 
 def _slower(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
-    was, is_now = before.steps_per_success, now.steps_per_success
-    if was is None or is_now is None or min(before.successes, now.successes) < MIN_SUCCESSES:
+    was = before.steps_per_success
+    is_now = now.steps_per_success
+    if was is None or is_now is None:
         return
-    if is_now >= SLOWER * was:
+    has_few_successes = min(before.successes, now.successes) < MIN_SUCCESSES
+    if is_now >= SLOWER * was and not has_few_successes:
         yield "steps_per_success_grow", f"{was:.1f} → {is_now:.1f} steps a success"
 
 

@@ -35,7 +35,9 @@ def parse_stored(body: bytes) -> dict[str, Any]:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    return found
 
 
 async def compare_derived(

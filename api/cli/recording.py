@@ -128,13 +128,16 @@ class _Passed:
     def _count(self, event: Event) -> None:
         self.kinds[event.kind[:MAX_NAME]] += 1
         self.sources[event.source[:MAX_NAME]] += 1
-        if event.kind == "step.began" and type(event.data.get("step")) is int:
-            self.steps.add(event.data["step"])
-        elif event.kind in ("gap.began", "gap.ended"):
-            gap = Gap(*(_short(event.data.get(name)) for name in ("source", "part", "reason")))
-            self.open_gaps.pop(gap[:2], None)
-            if event.kind == "gap.began":
-                self.open_gaps[gap[:2]] = gap
+        if event.kind == "step.began":
+            step = event.data.get("step")
+            if type(step) is int:
+                self.steps.add(step)
+        elif event.kind == "gap.ended":
+            self.open_gaps.pop(_gap_of(event)[:2], None)
+        elif event.kind == "gap.began":
+            gap = _gap_of(event)
+            self.open_gaps.pop(gap[:2], None)  # the last that began comes last
+            self.open_gaps[gap[:2]] = gap
 
 
 class Gap(NamedTuple):
@@ -143,6 +146,12 @@ class Gap(NamedTuple):
     source: str
     of: str
     reason: str
+
+
+def _gap_of(event: Event) -> Gap:
+    """Return what an event of a gap names."""
+    data = event.data
+    return Gap(_short(data.get("source")), _short(data.get("part")), _short(data.get("reason")))
 
 
 def _short(value: object) -> str:
@@ -162,11 +171,10 @@ def show(
         return SOUND
     events: Iterable[Event] = _Passed(packed, recording).events()
     if selected is not None:
-        present = {name for kind in passed.kinds for name in _names_of(kind)}
-        if not selected <= present:
-            missing, known = sorted(selected - present)[0], ", ".join(sorted(present))
+        absent = _explain_absent(selected, passed)
+        if absent is not None:
             print(
-                f"--kinds {missing}: is not in {recording}; there are {known}",
+                f"--kinds {absent[0]}: is not in {recording}; there are {absent[1]}",
                 file=sys.stderr,
             )
             return USAGE
@@ -174,8 +182,21 @@ def show(
     if json:
         _print_json(events)
     else:
-        _print_lines(_steps(events) if steps else map(line, events), passed, said)
+        lines = _steps(events) if steps else map(line, events)
+        _print_lines(lines, passed, said)
     return SOUND
+
+
+def _explain_absent(selected: set[str], passed: _Passed) -> tuple[str, str] | None:
+    """Return the first of the selected kinds that a recording has not, and those that it has; None
+    where it has all."""
+    present: set[str] = set()
+    for kind in passed.kinds:
+        present |= _names_of(kind)
+    missing = sorted(selected - present)
+    if not missing:
+        return None
+    return missing[0], ", ".join(sorted(present))
 
 
 def _show_sizes(recording: Path) -> int:
@@ -202,10 +223,12 @@ def _show_conditions(recording: Path, selected: set[str] | None, origin: str | N
     if site.origin:
         print(f"origin: {site.origin}")
     for one in suggest(log, site):
-        if selected is None or selected & _names_of(one.event.kind):
-            print(line(one.event))
-            for text, _ in condition_lines(one.conditions):
-                print(f"        {text}")
+        is_selected = selected is None or bool(selected & _names_of(one.event.kind))
+        if not is_selected:
+            continue
+        print(line(one.event))
+        for text, _ in condition_lines(one.conditions):
+            print(f"        {text}")
     return SOUND
 
 
@@ -246,22 +269,34 @@ _GAPS = ("gap.began", "gap.ended", "events.dropped")
 
 def _steps(events: Iterable[Event]) -> Iterator[str]:
     """A line for each step: when, what, and how many events of which kinds came in it."""
-    head, counts = "", Counter[str]()
+    head = ""
+    counts: Counter[str] = Counter()
     for event in events:
-        if event.kind == "step.began" or not head:
-            if head:
-                yield _step(head, counts)
-            head, counts = _head_of(event), Counter()
-        if event.source not in ("steps", "journal") or event.kind in _GAPS:
+        begins = event.kind == "step.began" or not head
+        if begins and head:
+            yield _step(head, counts)
+        if begins:
+            head = _head_of(event)
+            counts = Counter()
+        if _is_counted(event):
             counts[event.kind] += 1
     if head:
         yield _step(head, counts)
 
 
+def _is_counted(event: Event) -> bool:
+    """Whether an event is counted with its step: what a source observed, or that it did not."""
+    return event.source not in ("steps", "journal") or event.kind in _GAPS
+
+
 def _head_of(first: Event) -> str:
-    is_step = first.kind == "step.began"
-    name = f"step {first.data.get('step')}" if is_step else "before"
-    doing = clip(telling(first), 50) if is_step else ""
+    """Return the beginning of a step's line: its number, when it began, and the action."""
+    if first.kind == "step.began":
+        name = f"step {first.data.get('step')}"
+        doing = clip(telling(first), 50)
+    else:
+        name = "before"
+        doing = ""
     return f"{name:<9} {first.at / 1e9:>10.3f} s  {doing:<50}"
 
 
@@ -271,23 +306,31 @@ def _step(head: str, counts: Counter[str]) -> str:
 
 
 def _summary(passed: _Passed) -> list[str]:
-    kinds, sources, last = passed.kinds, passed.sources, passed.last
+    last = passed.last
     assert last is not None
-    gaps = passed.open_gaps.values()
-    end = "closed" if last.kind == "episode.closed" else "open: it ends before its episode does"
-    text = [
+    kinds = passed.kinds
+    gaps = list(passed.open_gaps.values())
+    is_closed = last.kind == "episode.closed"
+    end = "closed" if is_closed else "open: it ends before its episode does"
+    sources = ", ".join(f"{name} {count}" for name, count in sorted(passed.sources.items()))
+    open_gaps = f", {len(gaps)} open at the end:" if gaps else ""
+    return [
         f"{'episode':<9} {last.episode}, {last.at / 1e9:.3f} s, {end}",
-        f"{'events':<9} {last.seq}: "
-        + ", ".join(f"{name} {count}" for name, count in sorted(sources.items())),
+        f"{'events':<9} {last.seq}: {sources}",
         f"{'steps':<9} {kinds['step.began']}, {kinds['step.sealed']} sealed before the next",
-        f"{'gaps':<9} {kinds['gap.began']}" + (f", {len(gaps)} open at the end:" if gaps else ""),
+        f"{'gaps':<9} {kinds['gap.began']}{open_gaps}",
+        *_gap_lines(gaps),
     ]
-    for reason, these in itertools.groupby(
-        sorted(gaps, key=lambda gap: gap.reason), lambda gap: gap.reason
-    ):
-        parts = [f"{gap.source} {gap.of}".rstrip() for gap in these]
-        text.append(clip(f"{'':<9} {reason}: {', '.join(parts)}", 400))
-    return text
+
+
+def _gap_lines(gaps: list[Gap]) -> Iterator[str]:
+    """Yield a line for each reason of gaps: what is not seen for it."""
+    by_reason: dict[str, list[str]] = {}
+    for gap in gaps:
+        part = f"{gap.source} {gap.of}".rstrip()
+        by_reason.setdefault(gap.reason, []).append(part)
+    for reason, parts in sorted(by_reason.items()):
+        yield clip(f"{'':<9} {reason}: {', '.join(parts)}", 400)
 
 
 def verify(recording: Path, wanted_head: str | None, wanted_verdicts_head: str | None) -> int:

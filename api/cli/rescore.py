@@ -28,6 +28,7 @@ from api.cli.corpus import (
 from api.cli.stages import NO_STAGES, StageOptions
 from api.rescoring import recorded, stored
 from api.rescoring.again import Again
+from api.rescoring.corpus import CorpusSelection
 from api.rescoring.crews import Batch, answers
 from api.rescoring.kept import Kept, Results
 from api.rescoring.report import Tally, episode_lines, summary_lines
@@ -152,23 +153,27 @@ def _end(args: RescoreSettings, summary: dict[str, Any]) -> int:
     if args.json:
         sys.stdout.buffer.write(canonical({"summary": summary}) + b"\n")
     else:
-        lines = [
-            f"{name}: has an earlier result, but is not there any more" for name in summary["gone"]
-        ]
-        print("\n".join([*lines, *summary_lines(summary)]))
+        _print_summary(summary)
     if summary["failed"]:
         return FAILED
     unmatched = summary["scored"] if args.against else 0
-    return CHANGED if summary["changed"] or summary["gone"] or unmatched else SAME
+    has_changes = summary["changed"] or summary["gone"] or unmatched
+    return CHANGED if has_changes else SAME
+
+
+def _print_summary(summary: dict[str, Any]) -> None:
+    """Print the episodes that are gone, then the counts."""
+    for name in summary["gone"]:
+        print(f"{name}: has an earlier result, but is not there any more")
+    print("\n".join(summary_lines(summary)))
 
 
 def _tell(told: RescoreOutcome, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.buffer.write(
-            canonical({name: value for name, value in told.items() if name != "result"}) + b"\n"
-        )
-    else:
+    if not as_json:
         print("\n".join(episode_lines(told)), flush=True)
+        return
+    shown = {name: value for name, value in told.items() if name != "result"}
+    sys.stdout.buffer.write(canonical(shown) + b"\n")
 
 
 class _Work:
@@ -176,7 +181,8 @@ class _Work:
     `ResultsError`, `OSError`."""
 
     def __init__(self, recordings: Sequence[Path], args: RescoreSettings) -> None:
-        if not args.ask_again and (args.stages.model or args.stages.judge or args.stages.budget):
+        names_a_stage = args.stages.model or args.stages.judge or args.stages.budget
+        if names_a_stage and not args.ask_again:
             raise CorpusUsageError(
                 "--model, --judge, --budget: nobody is asked; wanted --ask-again with them"
             )
@@ -190,17 +196,23 @@ class _Work:
             self.count = len(self._paths)
             self._take_old(args)
         else:
-            if args.against:
-                raise CorpusUsageError(
-                    "--against: stored episodes are compared with what they were paid; wanted none"
-                )
-            self._url = args.stored.database_url()
-            if len(self._tasks) == 1 and self._selection.task is None:
-                self._selection = self._selection._replace(task=self._tasks[0].id)
-            self.count = stored.count(self._url, self._selection)
-            if self.count == 0:
-                raise CorpusUsageError("--stored: no closed episode is selected")
+            self.count = self._count_stored(args, self._selection)
         self.plan = self._plan(args)
+
+    def _count_stored(self, args: RescoreSettings, selection: CorpusSelection) -> int:
+        """Narrow the selection to the task, where there is one alone, and count its episodes."""
+        if args.against:
+            raise CorpusUsageError(
+                "--against: stored episodes are compared with what they were paid; wanted none"
+            )
+        self._url = args.stored.database_url()
+        if len(self._tasks) == 1 and selection.task is None:
+            selection = selection._replace(task=self._tasks[0].id)
+        self._selection = selection
+        count = stored.count(self._url, selection)
+        if count == 0:
+            raise CorpusUsageError("--stored: no closed episode is selected")
+        return count
 
     def _take_old(self, args: RescoreSettings) -> None:
         if not self._tasks:
@@ -221,20 +233,16 @@ class _Work:
 
     def _plan(self, args: RescoreSettings) -> str:
         """A digest of everything but the episodes themselves, which are checked one by one."""
-        old = (
-            [sha256(read_regular(path)) for path in args.against]
-            if self._kept
-            else _digests(self._old.values())
-        )
-        which = (
-            None
-            if self._selection is None
-            else {**self._selection._asdict(), "database": self._url}
-        )
+        if self._kept:
+            old = [sha256(read_regular(path)) for path in args.against]
+        else:
+            old = _digests(self._old.values())
+        which = None
+        if self._selection is not None:
+            which = {**self._selection._asdict(), "database": self._url}
         new = _digests(task_bytes(task) for task in self._tasks)
-        return sha256(
-            canonical({"new": new, "old": old, "selection": which} | _stage_options(args))
-        )
+        compared = {"new": new, "old": old, "selection": which}
+        return sha256(canonical(compared | _stage_options(args)))
 
     @property
     def grows(self) -> bool:

@@ -173,17 +173,24 @@ def pay_output(output: dict[str, Any], pay: StepPay, mode: Mode) -> dict[str, An
     in the metadata.
     """
     theirs = output.get("reward")
-    if mode == "replace" or (mode == "fill" and theirs is None):
-        reward = pay.reward
-    elif mode == "fill":
-        reward = theirs
-    elif theirs is None or pay.reward is None:
-        reward = pay.reward
-    else:
-        reward = total((theirs, pay.reward))
     metadata = output.get("metadata") or {}
     ours = {**pay.metadata, "reward": pay.reward, "upstream_reward": theirs}
-    return {**output, "reward": reward, "metadata": {**metadata, "milestoned": ours}}
+    return {
+        **output,
+        "reward": _combine(theirs, pay.reward, mode),
+        "metadata": {**metadata, "milestoned": ours},
+    }
+
+
+def _combine(theirs: Any, ours: float | None, mode: Mode) -> Any:
+    """Return the reward that is passed on, of the upstream's and ours."""
+    if mode == "replace":
+        return ours
+    if mode == "fill":
+        return ours if theirs is None else theirs
+    if theirs is None or ours is None:
+        return ours
+    return total((theirs, ours))
 
 
 async def _events(answer: httpx.Response) -> AsyncIterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from detectors.model.codec import canonical
-from detectors.model.rewards import MilestoneJson, RewardJson, total
+from detectors.model.rewards import MilestoneJson, RewardJson, VerdictJson, total
 from detectors.model.types import Json
 
 Value = str | bool | int | float | tuple[str, ...] | tuple[int, ...]
@@ -99,6 +99,7 @@ def milestone_evaluation(milestone: MilestoneJson, reward: RewardJson) -> Attrib
 
 
 def reward_evaluation(reward: RewardJson, content: bool) -> Attributes:
+    """Return a step's reward as an evaluation; ``content``: with what the stages wrote."""
     attributes: dict[str, Value] = {
         "gen_ai.evaluation.name": STEP_REWARD,
         "milestoned.step": reward["step"],
@@ -108,27 +109,34 @@ def reward_evaluation(reward: RewardJson, content: bool) -> Attributes:
     }
     if reward["decided_by"] is not None:
         attributes["milestoned.reward_decided_by"] = reward["decided_by"]
-    for component, value in sorted(reward["components"].items()):
-        if value is not None:
-            attributes[f"milestoned.reward_component.{component}"] = float(value)
+    for component, paid in sorted(reward["components"].items()):
+        if paid is not None:
+            attributes[f"milestoned.reward_component.{component}"] = float(paid)
     for verdict in reward["verdicts"]:
-        stage = f"milestoned.verdict.{verdict['stage']}"
-        attributes[f"{stage}.confidence"] = float(verdict["confidence"])
-        if verdict["score"] is not None:
-            attributes[f"{stage}.score"] = float(verdict["score"])
-        if content:
-            attributes[f"{stage}.why"] = verdict["why"][:MAX_TEXT]
+        attributes |= _verdict_attributes(verdict, content)
     value = reward["reward"]
     if value is None:
         return {**attributes, **_unknown(reward["status"], reward["status"], reward["reason"])}
     earned = "; ".join(f"{m['id']} {m['worth']:+g}" for m in reward["milestones"])
-    if explanation := reward["reason"] or earned:
+    explanation = reward["reason"] or earned
+    if explanation:
         attributes["gen_ai.evaluation.explanation"] = explanation[:MAX_TEXT]
     return {
         **attributes,
         "gen_ai.evaluation.score.value": float(value),
         "gen_ai.evaluation.score.label": _sign(value),
     }
+
+
+def _verdict_attributes(verdict: VerdictJson, content: bool) -> dict[str, Value]:
+    """Return what a stage said of a step; ``content``: with its reason, in its own words."""
+    stage = f"milestoned.verdict.{verdict['stage']}"
+    attributes: dict[str, Value] = {f"{stage}.confidence": float(verdict["confidence"])}
+    if verdict["score"] is not None:
+        attributes[f"{stage}.score"] = float(verdict["score"])
+    if content:
+        attributes[f"{stage}.why"] = verdict["why"][:MAX_TEXT]
+    return attributes
 
 
 def _sign(value: float) -> str:
@@ -215,12 +223,20 @@ def label_attributes(labels: Mapping[str, Json]) -> Attributes:
     """Return the labels, in the order of their names; of those written alike the first."""
     written: dict[str, Value] = {}
     for name, value in sorted(labels.items())[:MAX_LABELS]:
-        if isinstance(value, str | bool | float) or (
-            isinstance(value, int) and -(2**63) <= value < 2**63
-        ):
-            told = value[:MAX_TEXT] if isinstance(value, str) else value
-            written.setdefault(f"milestoned.label.{leaf(name)}", told)
+        key = f"milestoned.label.{leaf(name)}"
+        if isinstance(value, str):
+            written.setdefault(key, value[:MAX_TEXT])
+        elif _is_attribute_number(value):
+            written.setdefault(key, value)
     return written
+
+
+def _is_attribute_number(value: Json) -> bool:
+    """Whether an attribute can hold a value: a truth value, a float, or a whole number of 64
+    bits."""
+    if isinstance(value, bool | float):
+        return True
+    return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
 def message_attributes(instruction: str | None, answer: str | None) -> Attributes:
