@@ -174,8 +174,10 @@ class Masker:
     def _mask_argument(self, argument: str, before: str) -> str:
         """Mask one argument of a command line; ``before``: the one that stands before it."""
         is_url = _URL.match(argument) is not None
-        if before in _USER_OPTIONS and ":" in argument and not is_url:
-            return argument.partition(":")[0] + f":{MASK}"
+        is_user = before in _USER_OPTIONS and ":" in argument
+        if is_user and not is_url:
+            user = argument.partition(":")[0]
+            return f"{user}:{MASK}"
         if self._is_secret_of(before, argument):
             return MASK
         name, _, value = argument.partition("=")
@@ -186,7 +188,9 @@ class Masker:
         header = self._mask_header_argument(argument)
         if header is not None:
             return header
-        return self.mask_url(argument) if is_url else self._mask_plain_argument(argument, value)
+        if is_url:
+            return self.mask_url(argument)
+        return self._mask_plain_argument(argument, value)
 
     def _mask_plain_argument(self, argument: str, value: str) -> str:
         """Mask an argument that is no address, no header; ``value``: what stands behind its =."""

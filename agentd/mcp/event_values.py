@@ -38,11 +38,7 @@ def _bound(value: object, depth: int) -> object:
     if isinstance(value, str):
         return _cut(value)
     if isinstance(value, dict | list):
-        if depth >= MAX_DEPTH:
-            return f"(deeper than {MAX_DEPTH})"
-        if isinstance(value, list):
-            return [_bound(item, depth + 1) for item in value]
-        return _bound_object(value, depth)
+        return _bound_container(value, depth)
     if isinstance(value, int) and not -MAX_INTEGER <= value < MAX_INTEGER:
         return _cut(hex(value))  # decimal digits of a huge number would take seconds
     if isinstance(value, float) and not math.isfinite(value):
@@ -50,25 +46,38 @@ def _bound(value: object, depth: int) -> object:
     return value
 
 
+def _bound_container(value: dict[str, object] | list[object], depth: int) -> object:
+    """Bound what a list or an object holds; one that is too deep is left out."""
+    if depth >= MAX_DEPTH:
+        return f"(deeper than {MAX_DEPTH})"
+    if isinstance(value, list):
+        return [_bound(item, depth + 1) for item in value]
+    return _bound_object(value, depth)
+
+
 def _bound_object(value: dict[str, object], depth: int) -> dict[str, object]:
     """Bound an object's members; of MCP's pictures, sounds and resources the Base64 is digested."""
-    binary = ("data", "blob") if isinstance(value.get("mimeType"), str) else ("blob",)
-    return {
-        _cut(key): _digest("characters", item.encode("utf-8", "replace"))
-        if key in binary and isinstance(item, str)
-        else _bound(item, depth + 1)
-        for key, item in value.items()
-    }
+    is_media = isinstance(value.get("mimeType"), str)
+    binary = ("data", "blob") if is_media else ("blob",)
+    bounded: dict[str, object] = {}
+    for key, item in value.items():
+        if key in binary and isinstance(item, str):
+            bounded[_cut(key)] = _digest("characters", item.encode("utf-8", "replace"))
+        else:
+            bounded[_cut(key)] = _bound(item, depth + 1)
+    return bounded
 
 
 def _cut(text: str) -> str:
+    """Return a text as it can be written, of a long one the beginning."""
     text = printable(text)
     if len(text) <= MAX_TEXT:
         return text
     kept = text[:MAX_TEXT]
     # To the last whole word, for half a token would no longer show by its shape.
     end = max(kept.rfind(" "), kept.rfind("\n"))
-    kept = kept[:end] if end > MAX_TEXT // 2 else kept
+    if end > MAX_TEXT // 2:
+        kept = kept[:end]
     return f"{kept} … ({len(text)} characters)"
 
 
@@ -82,11 +91,18 @@ def _mask_fields(value: object, masker: Masker) -> object:
         return [_mask_fields(item, masker) for item in value]
     if not isinstance(value, dict):
         return value
-    names = [value[name] for name in _NAMES if isinstance(value.get(name), str)]
-    is_secret = any(masker.is_secret_name(name) for name in names)
-    return {
-        key: MASK
-        if is_secret and key in _VALUES and isinstance(item, str)
-        else _mask_fields(item, masker)
-        for key, item in value.items()
-    }
+    is_secret = _is_secret_field(value, masker)
+    masked: dict[str, object] = {}
+    for key, item in value.items():
+        is_filled = key in _VALUES and isinstance(item, str)
+        masked[key] = MASK if is_secret and is_filled else _mask_fields(item, masker)
+    return masked
+
+
+def _is_secret_field(value: dict[str, object], masker: Masker) -> bool:
+    """Whether an object names a field, and its name means a secret."""
+    for key in _NAMES:
+        name = value.get(key)
+        if isinstance(name, str) and masker.is_secret_name(name):
+            return True
+    return False

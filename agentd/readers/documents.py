@@ -52,26 +52,41 @@ def _without_empty(facts: Facts) -> Facts:
 
 
 def _paragraph(paragraph: Any) -> Facts:
-    runs = [run for run in paragraph.runs if run.text.strip()]
+    """Return a paragraph's text and its looks: those that all of its words have."""
     facts: Facts = {"text": paragraph.text}
+    runs = [run for run in paragraph.runs if run.text.strip()]
     for name in _LOOKS:
         if runs and all(getattr(run, name) for run in runs):
             facts[name] = True
-    alignment = paragraph.alignment
     looks = {
-        "style": None if paragraph.style is None else paragraph.style.name,
-        "align": None if alignment is None else alignment.name.lower(),
+        "style": _style_name(paragraph),
+        "align": _alignment_name(paragraph),
         "font": _common(run.font.name for run in runs),
         "size": _common(_size(run) for run in runs),
         "color": _common(_color(run) for run in runs),
     }
-    return facts | {name: value for name, value in looks.items() if value is not None}
+    for name, look in looks.items():
+        if look is not None:
+            facts[name] = look
+    return facts
+
+
+def _style_name(paragraph: Any) -> str | None:
+    style = paragraph.style
+    return None if style is None else style.name
+
+
+def _alignment_name(paragraph: Any) -> str | None:
+    alignment = paragraph.alignment
+    return None if alignment is None else alignment.name.lower()
 
 
 def _common(values: Iterable[object]) -> object:
     """Return the value that all have, None where they differ."""
     distinct = set(values)
-    return distinct.pop() if len(distinct) == 1 else None
+    if len(distinct) != 1:
+        return None
+    return distinct.pop()
 
 
 def _size(run: Any) -> Any:
@@ -80,8 +95,11 @@ def _size(run: Any) -> Any:
 
 
 def _color(run: Any) -> str | None:
+    """Return a run's own colour; None where it has none, or one of the theme's."""
     color = run.font.color
-    return None if color is None or color.rgb is None else str(color.rgb)
+    if color is None or color.rgb is None:
+        return None
+    return str(color.rgb)
 
 
 def _text(paragraphs: Any) -> str:

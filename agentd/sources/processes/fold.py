@@ -151,11 +151,13 @@ class ProcessFold:
         if self._whose == "all":
             return True
         is_inside_above = above is not None and above.inside
-        if not self._whose.isdecimal():
-            return facts.user == self._whose or (facts.user is None and is_inside_above)
-        # One that was left by its parent stays what it was.
-        was_inside = before is not None and before.inside
-        return facts.pid == int(self._whose) or is_inside_above or was_inside
+        if self._whose.isdecimal():
+            # One that was left by its parent stays what it was.
+            was_inside = before is not None and before.inside
+            return facts.pid == int(self._whose) or is_inside_above or was_inside
+        if facts.user is None:
+            return is_inside_above
+        return facts.user == self._whose
 
     def _data(self, facts: ProcessFacts, parent: int) -> ProcessStarted:
         data: ProcessStarted = {"pid": facts.pid}
@@ -179,8 +181,12 @@ def _is_helper_below(facts: ProcessFacts, above: _Known | None) -> bool:
     """Return whether it is a helper of the process ``above``, its parent."""
     if above is None:
         return is_helper(facts, None)
-    browser = above.facts if above.told or above.helper else None
-    return is_helper(facts, browser, below=above.helper) or (not facts.name and above.helper)
+    is_browser = above.told or above.helper
+    parent = above.facts if is_browser else None
+    if is_helper(facts, parent, below=above.helper):
+        return True
+    is_nameless = not facts.name
+    return is_nameless and above.helper
 
 
 def is_helper(facts: ProcessFacts, parent: ProcessFacts | None, *, below: bool = False) -> bool:
@@ -202,13 +208,20 @@ def _has_helper_arguments(facts: ProcessFacts, parent: ProcessFacts, *, below: b
     """
     arguments = facts.arguments or ()
     is_sandbox = _is_called_helper(parent)  # a program of its own that becomes the browser's zygote
-    if facts.program and parent.program and not is_sandbox:
+    are_known = facts.program and parent.program
+    if are_known and not is_sandbox:
         is_same = facts.program == parent.program
-        return is_same and any(part.startswith(_HELPER_ARGUMENTS) for part in arguments)
+        return is_same and _has_helper_type(arguments)
     is_namesake = facts.name == parent.name
     if arguments[:1] == ("-contentproc",):
         return below or is_namesake or parent.name.startswith(_FIREFOX)
-    return (is_sandbox or is_namesake) and not _CHROMIUMS.isdisjoint(arguments)
+    is_of_browser = is_sandbox or is_namesake
+    return is_of_browser and not _CHROMIUMS.isdisjoint(arguments)
+
+
+def _has_helper_type(arguments: Sequence[str]) -> bool:
+    """Return whether an argument says which kind of helper a process is."""
+    return any(argument.startswith(_HELPER_ARGUMENTS) for argument in arguments)
 
 
 def _is_called_helper(facts: ProcessFacts) -> bool:
