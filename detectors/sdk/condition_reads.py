@@ -85,7 +85,7 @@ def asks_of_reads(kind: str, reads: Reads) -> dict[str, list[Any]]:
             " field_filled names them"
         )
     if kind == "screen.captured" and reads.names("regions"):
-        raise ValueError("regions: they are measured where screen_like names them")
+        raise ValueError("regions: they are measured where screen_like or screen_text names them")
     if kind == "attribute.changed":
         asked["attributes"] = _needed(kind, reads, ("attribute",), "which attribute it is about")
     if kind == "element.state_changed":

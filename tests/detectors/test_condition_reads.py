@@ -126,7 +126,11 @@ def test_expressions_ask_for_what_they_read(
         ("attribute.changed", "data.value == 'true'", "which attribute it is about"),
         ("file.read", "data.facts.n == 1", "which file is to be read"),
         ("window.opened", "url == 'x'", "not told of a frame"),
-        ("screen.captured", "data.regions.exists(r, r.gray != '')", "where screen_like names them"),
+        (
+            "screen.captured",
+            "data.regions.exists(r, r.gray != '')",
+            "where screen_like or screen_text names them",
+        ),
         (CLICKED, "data.element.label == 'x'", "element has no label"),
     ],
 )
