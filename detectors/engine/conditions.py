@@ -134,9 +134,9 @@ class Conditions:
         readings = self._read_leaves(leaves, event)
         if stale:
             self._drop_stale(stale, readings)
-        if self._state.misses_mixtures and self._state.began:
-            owners = [self._nodes[leaf].owner for leaf, _ in readings]
-            self._missing_mixtures.mark_step(owners, event)
+        if self._state.unclear:
+            owners = {self._nodes[leaf].owner for leaf, _ in readings}
+            self._missing_mixtures.check_reading(owners, event)
         if len(readings) > 1:
             readings.sort(key=_leaf_of)
         for leaf, reading in readings:
@@ -147,7 +147,7 @@ class Conditions:
         """Let the conditions that wait for time look at it: at a step's begin and seal, and at the
         close."""
         if self._state.misses_mixtures:
-            self._missing_mixtures.mark_step([node.owner for node in self._ticking], event)
+            self._missing_mixtures.check_reading({node.owner for node in self._ticking}, event)
         for node in self._ticking:
             own = self._state.standings.get(node.id)
             if own is not None and self.combine(node, own, 0, event):

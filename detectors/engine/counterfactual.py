@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from detectors.engine.missing_mixtures import WHY
+from detectors.engine.missing_mixtures import leave_out
 from detectors.engine.state import State
 from detectors.model.errors import UnseenError
 from detectors.model.rewards import total
@@ -156,7 +156,7 @@ class Counterfactuals:
 
     def _add_branch(self, branch: Branch) -> None:
         if not self._state.began and len(self.branches) >= MAX_STATES:
-            self._leave_out_mixtures()
+            leave_out(self._state)
         self._state.supposed = [*self._state.supposed[: MAX_STATES - 1], branch.state]
         self.branches[MAX_STATES - 1 :] = [branch]
 
@@ -169,12 +169,7 @@ class Counterfactuals:
             if len(self.branches) < MAX_STATES:
                 self._add_branch(sibling)
             else:
-                self._leave_out_mixtures()
-
-    def _leave_out_mixtures(self) -> None:
-        """Record that some mixture of what was unknown before the first step has no state."""
-        self._state.misses_mixtures = True
-        self._state.doubt = self._state.doubt or WHY
+                leave_out(self._state)
 
     def take_new_branch(self) -> Branch:
         """Return the branch that was made at this event, once; there is one."""

@@ -43,8 +43,8 @@ class State:
     `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last (id → [seq,
     why]), ``unclear`` the conditions whose level it left open, ``unclear_starts`` the milestones of
     which it is open what was credited to nobody (detectors/engine/level_bounds.py);
-    ``misses_mixtures`` whether more was unknown before the first step than there are counterfactual
-    states for (detectors/engine/missing_mixtures.py); ``supposed`` are the counterfactual states
+    ``misses_mixtures`` whether some mixture of what was unknown has no counterfactual state
+    (detectors/engine/missing_mixtures.py); ``supposed`` are the counterfactual states
     (detectors/engine/counterfactual.py), ``forked_live`` whether this is one that was made after
     the first step began; ``offered`` is the most that tiers could add to the steps that they were
     asked about; ``start`` is what stands of what the task expects, until the first step

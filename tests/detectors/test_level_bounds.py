@@ -206,6 +206,37 @@ def test_of_more_unknown_starts_than_are_compared_only_what_rests_on_none_is_kno
     assert resumed(rules, *events) == run(rules, *events)
 
 
+ALL_FOUR = {
+    "id": "m",
+    "component": "file",
+    "when": {"all_of": {"holding": True, "of": [A, B, C, wanted("d")]}},
+}
+TWO_THEN_GATE = {"id": "m", "component": "file", "when": {"sequence": [A, B]}, "only_if": C}
+FOUND: dict[str, tuple[dict[str, Any], list[list[Told]], list[float | None]]] = {
+    "the last part comes after what was found": (
+        ALL_FOUR,
+        [[("d", "hidden")], [HIDE_A], [("b", "found"), RIGHT_A]],
+        [0.0, 0.0, None],
+    ),
+    "the second of two, and the first": (
+        TWO_THEN_GATE,
+        [[HIDE_A], [("b", "found"), ("a", "found")], [RIGHT_A, HIDE_B, RIGHT_A]],
+        [0.0, None, None],
+    ),
+    "found of another file": (ALL_FOUR, [[HIDE_A], [("e", "found"), CLICK]], [0.0, 0.0]),
+    "nothing was found": (ALL_FOUR, [[HIDE_A], [("b", "right")]], [0.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_later_is_credited_to_nobody_in_some_mixture(name: str) -> None:
+    """Of several unknown things the found one may have been the last or not."""
+    milestone, steps, expected = FOUND[name]
+    rules, events = rules_of(milestone), said(steps, [("c", "hidden")])
+    assert worth(run(rules, *events))[: len(expected)] == expected
+    assert resumed(rules, *events) == run(rules, *events)
+
+
 def _composed(parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     several = st.lists(parts, min_size=1, max_size=3)
     return st.one_of(
