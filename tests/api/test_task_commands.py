@@ -21,6 +21,7 @@ from api.tasks.task_files import load_task_file, read_task_file
 from api.tasks.task_warnings import warnings_of
 from detectors.model.codec import GENESIS, encode_segment
 from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_to_json
 from examples.desktop.record import FOLDER, RECORDINGS, lines
 from tests.api.service import TASK, Service, Store, running
 from tests.support.logs import Said, clicked, episode, filled, finished, log, ruleset, went
@@ -331,14 +332,20 @@ def test_a_kind_that_the_daemon_was_not_asked_for_is_named(when: dict[str, Any])
     ],
 )
 def test_what_tiers_may_add_is_explained(
-    escalation: dict[str, Any] | None, told: list[str]
+    escalation: dict[str, Any] | None,
+    told: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In units of reward, before anything runs."""
+    """In units of reward, before anything runs; also by the command."""
     top: dict[str, Any] = {} if escalation is None else {"escalation": escalation}
-    assert (
-        list(tiers_in_words(ruleset(A, GOAL, weights={"goal": 0.6}, limits={"steps": 10}, **top)))
-        == told
-    )
+    rules = ruleset(A, GOAL, weights={"goal": 0.6}, limits={"steps": 10}, **top)
+    assert list(tiers_in_words(rules)) == told
+    file = tmp_path / "task.json"
+    file.write_bytes(orjson.dumps(task_to_json(rules.task)))
+    assert main(["task", "explain", str(file)]) == 0
+    _, _, beyond = capsys.readouterr().out.partition("beyond the rules\n")
+    assert [line.strip() for line in beyond.splitlines()][: len(told) or 1] == told
 
 
 def test_what_was_so_at_the_start_is_told() -> None:
