@@ -40,8 +40,8 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def _served() -> AsyncIterator[int]:
-    protocol = patient(Limits(head_s=0.3, body_idle_s=0.3, body_s=1.0))
+async def _served(idle_s: float = 0.3) -> AsyncIterator[int]:
+    protocol = patient(Limits(head_s=idle_s, body_idle_s=idle_s, body_s=1.0))
     config = uvicorn.Config(_app, port=0, http=protocol, log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
@@ -77,9 +77,10 @@ async def test_a_body_that_drips_has_an_end_too() -> None:
 
 
 async def test_what_is_whole_is_answered() -> None:
-    async with _served() as port, asyncio.timeout(20):
+    """Each request has its own time: together they take longer than one may."""
+    async with _served(idle_s=1.0) as port, asyncio.timeout(20):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for _ in range(2):
+        for _ in range(12):
             writer.write(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nha")
             await asyncio.sleep(0.1)  # fixed: a slow client, over the limit in all
             writer.write(b"lf")

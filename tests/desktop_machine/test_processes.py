@@ -124,11 +124,12 @@ async def test_a_look_that_takes_too_long_is_late(
     shell: Shell, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And not over: else a step would be sealed of which nobody knows what was started in it."""
-    may_look = threading.Event()
+    may_look, is_held_up = threading.Event(), threading.Event()
     may_look.set()
 
     def look_when_allowed(pid: int) -> ProcessFacts | None:
-        may_look.wait()
+        while not may_look.wait(0.01):
+            is_held_up.set()
         return look(pid)
 
     monkeypatch.setattr("agentd.sources.processes.source.look", look_when_allowed)
@@ -137,6 +138,8 @@ async def test_a_look_that_takes_too_long_is_late(
         may_look.clear()
         try:
             shell.finish("sleep 1000 &")
+            # The shell may be done before its child has become another program.
+            assert await asyncio.to_thread(is_held_up.wait, 60)
             with pytest.raises(FenceLateError):
                 await source.fence(0.05)
         finally:
