@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from detectors.engine.counterfactual import Counterfactuals
 from detectors.engine.held_keys import MAX_KEY, HeldKeys, short_key
-from detectors.engine.missing_mixtures import MissingMixtures
+from detectors.engine.missing_combinations import MissingCombinations
 from detectors.engine.state import State
 from detectors.matchers.faults import Fault, collected
 from detectors.model.budget import MAX_EPISODE, MAX_EVENT, Meter, metered
@@ -55,7 +55,7 @@ class Conditions:
             for owner, award in state.awards.items()
             if award.earned and ruleset.final[owner]
         }
-        self._missing_mixtures = MissingMixtures(ruleset, state)
+        self._missing_combinations = MissingCombinations(ruleset, state)
         self._held = HeldKeys()
         for leaf, standing in state.standings.items():
             if leaf not in self._settled:
@@ -81,7 +81,7 @@ class Conditions:
             self._supposed,
             self._alarms,
             self._settled,
-            self._missing_mixtures.affected,
+            self._missing_combinations.affected,
             self._held,
         ]
 
@@ -136,7 +136,7 @@ class Conditions:
             self._drop_stale(stale, readings)
         if self._state.unclear:
             owners = {self._nodes[leaf].owner for leaf, _ in readings}
-            self._missing_mixtures.check_reading(owners, event)
+            self._missing_combinations.check_reading(owners, event)
         if len(readings) > 1:
             readings.sort(key=_leaf_of)
         for leaf, reading in readings:
@@ -146,8 +146,8 @@ class Conditions:
     def tick(self, event: Event) -> Iterable[Risen]:
         """Let the conditions that wait for time look at it: at a step's begin and seal, and at the
         close."""
-        if self._state.misses_mixtures:
-            self._missing_mixtures.check_reading({node.owner for node in self._ticking}, event)
+        if self._state.misses_combinations:
+            self._missing_combinations.check_reading({node.owner for node in self._ticking}, event)
         for node in self._ticking:
             own = self._state.standings.get(node.id)
             if own is not None and self.combine(node, own, 0, event):

@@ -6,7 +6,7 @@ things too. A step that both pay alike does not depend on what was not observed;
 worth is not known.
 
 What was so before the first step is not paid afterwards, so that more of it can be worth less. Of
-such things there is a state for every mixture: each counterfactual state is divided too.
+such things there is a state for every combination: each counterfactual state is divided too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from detectors.engine.missing_mixtures import leave_out
+from detectors.engine.missing_combinations import record_missing_combination
 from detectors.engine.state import State
 from detectors.model.errors import UnseenError
 from detectors.model.rewards import total
@@ -24,9 +24,9 @@ from detectors.task.ruleset import ConditionNode, Ruleset
 
 MIN_DIFFERENCE = 1e-9
 MAX_STATES = 8
-"""Counterfactual states of one episode: every mixture of three things before the first step, and
-one for what is unobserved later. Of more, the latest replaces the last, and before the first step
-that some mixture has no state is remembered (detectors/engine/missing_mixtures.py)."""
+"""Counterfactual states of one episode: every combination of three things before the first step,
+and one for what is unobserved later. Of more, the latest replaces the last, and before the first
+step that some combination has no state is remembered (detectors/engine/missing_combinations.py)."""
 MAX_WHY = 300
 """Characters of why something could not be known."""
 
@@ -156,7 +156,7 @@ class Counterfactuals:
 
     def _add_branch(self, branch: Branch) -> None:
         if not self._state.began and len(self.branches) >= MAX_STATES:
-            leave_out(self._state)
+            record_missing_combination(self._state)
         self._state.supposed = [*self._state.supposed[: MAX_STATES - 1], branch.state]
         self.branches[MAX_STATES - 1 :] = [branch]
 
@@ -169,7 +169,7 @@ class Counterfactuals:
             if len(self.branches) < MAX_STATES:
                 self._add_branch(sibling)
             else:
-                leave_out(self._state)
+                record_missing_combination(self._state)
 
     def take_new_branch(self) -> Branch:
         """Return the branch that was made at this event, once; there is one."""

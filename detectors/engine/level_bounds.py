@@ -3,7 +3,7 @@
 A counterfactual state (detectors/engine/counterfactual.py) supposes that *all* of it was as
 expected. Of a condition that rests on something not having happened, that does not cover what is
 so of one thing and not of another. Where a condition is decided by how things stand, its bounds
-cover every such mixture.
+cover every such combination.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ class State:
     `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last (id → [seq,
     why]), ``unclear`` the conditions whose level it left open, ``unclear_starts`` the milestones of
     which it is open what was credited to nobody (detectors/engine/level_bounds.py);
-    ``misses_mixtures`` whether some mixture of what was unknown has no counterfactual state
-    (detectors/engine/missing_mixtures.py); ``supposed`` are the counterfactual states
+    ``misses_combinations`` whether some combination of what was unknown has no counterfactual state
+    (detectors/engine/missing_combinations.py); ``supposed`` are the counterfactual states
     (detectors/engine/counterfactual.py), ``forked_live`` whether this is one that was made after
     the first step began; ``offered`` is the most that tiers could add to the steps that they were
     asked about; ``start`` is what stands of what the task expects, until the first step
@@ -79,7 +79,7 @@ class State:
     hidden: dict[str, list[Any]] = field(default_factory=dict)
     unclear: list[int] = field(default_factory=list)
     unclear_starts: list[int] = field(default_factory=list)
-    misses_mixtures: bool = False
+    misses_combinations: bool = False
     forked_live: bool = False
     supposed: list[State] = field(default_factory=list)
     start: dict[str, str] = field(default_factory=dict)
@@ -151,5 +151,5 @@ class State:
 _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt"
     " unseen gaps blind steps began_at step_at potential offered hidden unclear"
-    " unclear_starts misses_mixtures forked_live spent"
+    " unclear_starts misses_combinations forked_live spent"
 ).split()

@@ -169,10 +169,10 @@ class Ruleset:
         """The sources that the rules depend on: a gap in one of them blinds the step."""
         return frozenset(KINDS[kind].source for kind in self.slots if kind in KINDS)
 
-    def find_dependencies(self) -> list[set[int]]:
-        """Return of each milestone itself and all others that it rests on."""
-        direct = _direct_dependencies(self.task, self.nodes)
-        return [_closure(n, direct) for n in range(len(direct))]
+    def find_dependencies(self) -> Iterator[set[int]]:
+        """Yield of each milestone, in their order, the indices of itself and of all others that it
+        rests on."""
+        return _find_dependencies(self.task, self.nodes)
 
     def owners_of(self, source: str, of: str | None) -> frozenset[int]:
         """The milestones with a rule that depends on ``source``, or with ``of`` on that part of it
@@ -368,16 +368,21 @@ def _is_final(task: Task, m: MilestoneSpec, rule: Rule | Composite) -> bool:
 
 def _turning(task: Task, nodes: list[ConditionNode], negative: list[bool]) -> list[frozenset[str]]:
     """Of each milestone the ids of what it rests on, where any of that may be undone; else none."""
-    direct = _direct_dependencies(task, nodes)
     can_be_undone = [negative[n] or m.revoke_on is not None for n, m in enumerate(task.milestones)]
     turning = []
-    for n in range(len(direct)):
-        dependencies = _closure(n, direct)
+    for dependencies in _find_dependencies(task, nodes):
         ids = frozenset[str]()
         if any(can_be_undone[other] for other in dependencies):
             ids = frozenset(task.milestones[other].id for other in dependencies)
         turning.append(ids)
     return turning
+
+
+def _find_dependencies(task: Task, nodes: list[ConditionNode]) -> Iterator[set[int]]:
+    """Yield of each milestone all that it rests on, itself too."""
+    direct = _direct_dependencies(task, nodes)
+    for n in range(len(direct)):
+        yield _closure(n, direct)
 
 
 def _direct_dependencies(task: Task, nodes: list[ConditionNode]) -> list[set[int]]:

@@ -171,7 +171,7 @@ STARTS: dict[str, tuple[dict[str, Any], list[Told], list[Told], float | None]] =
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_what_was_so_before_the_first_step_is_supposed_in_every_mixture(name: str) -> None:
+def test_what_was_so_before_the_first_step_is_supposed_in_every_combination(name: str) -> None:
     """What was so then is not paid afterwards: the file was right is worth less than it was not,
     and the gate was open is worth more."""
     milestone, before, step, expected = STARTS[name]
@@ -184,7 +184,7 @@ LATER = {"id": "n", "component": "file", "when": B, "after": ["m"], "only_if": w
 GATED_BY_C = {"id": "m", "component": "file", "when": A, "only_if": C}
 OTHER = {"id": "o", "component": "file", "when": wanted("f")}
 HIDDEN_STARTS: list[Told] = [(name, "hidden") for name in "ecdab"]
-MIXTURES: dict[str, tuple[list[Told], float | None]] = {
+COMBINATIONS: dict[str, tuple[list[Told], float | None]] = {
     "paid where the first file was right, the last wrong, both gates open": (
         [("b", "right")],
         None,
@@ -195,12 +195,12 @@ MIXTURES: dict[str, tuple[list[Told], float | None]] = {
 }
 
 
-@pytest.mark.parametrize("name", MIXTURES)
+@pytest.mark.parametrize("name", COMBINATIONS)
 def test_of_more_unknown_starts_than_are_compared_only_what_rests_on_none_is_known(
     name: str,
 ) -> None:
-    """Of five things not every mixture has a state; a step that reads nothing of them is known."""
-    step, expected = MIXTURES[name]
+    """Of five things not every combination has a state; a step that reads nothing of them is known."""
+    step, expected = COMBINATIONS[name]
     rules, events = rules_of(GATED_BY_C, LATER, OTHER), said([step], HIDDEN_STARTS)
     assert worth(run(rules, *events)) == [pytest.approx(expected)]
     assert resumed(rules, *events) == run(rules, *events)
@@ -229,7 +229,7 @@ FOUND: dict[str, tuple[dict[str, Any], list[list[Told]], list[float | None]]] = 
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_what_was_found_later_is_credited_to_nobody_in_some_mixture(name: str) -> None:
+def test_what_was_found_later_is_credited_to_nobody_in_some_combination(name: str) -> None:
     """Of several unknown things the found one may have been the last or not."""
     milestone, steps, expected = FOUND[name]
     rules, events = rules_of(milestone), said(steps, [("c", "hidden")])
@@ -319,7 +319,7 @@ def scored(rules: Ruleset, history: list[Told | None]) -> list[Reward]:
     deadline=None,
 )
 def test_what_is_known_is_so_in_every_world(rules: Ruleset, history: list[Told | None]) -> None:
-    """Up to the first null, a step is worth what it is in each mixture of what was hidden."""
+    """Up to the first null, a step is worth what it is in each combination of what was hidden."""
     own = scored(rules, history)
     others = [scored(rules, world) for world in worlds(history)]
     for n, reward in enumerate(own):
