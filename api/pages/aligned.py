@@ -81,19 +81,18 @@ def _milestones(
     sides: Sides, pair: tuple[RewardJson, RewardJson], where: FirstSteps
 ) -> Iterator[str]:
     left, right = (_worths(reward) for reward in pair)
-    left_unpaid, right_unpaid = (_unpaid(reward) for reward in pair)
     for id in sorted({*left, *right}):
         if id not in right:
-            change = f"{format_change(left[id])}{left_unpaid}"
+            change = f"{format_change(left[id])}{_unpaid(pair[0], left[id])}"
             otherwise = _reached_when(where[1].get(id))
             yield f"{sides[0]} reached {id} ({change}), {sides[1]} {otherwise}"
         elif id not in left:
-            change = f"{format_change(right[id])}{right_unpaid}"
+            change = f"{format_change(right[id])}{_unpaid(pair[1], right[id])}"
             otherwise = _reached_when(where[0].get(id))
             yield f"{sides[1]} reached {id} ({change}), {sides[0]} {otherwise}"
         elif left[id] != right[id]:
-            first = f"{format_change(left[id])} in {sides[0]}{left_unpaid}"
-            second = f"{format_change(right[id])} in {sides[1]}{right_unpaid}"
+            first = f"{format_change(left[id])} in {sides[0]}{_unpaid(pair[0], left[id])}"
+            second = f"{format_change(right[id])} in {sides[1]}{_unpaid(pair[1], right[id])}"
             yield f"{id} is worth {first}, {second}"
 
 
@@ -106,10 +105,12 @@ def _reached_when(step: int | None) -> str:
     return f"at step {step}"
 
 
-def _unpaid(reward: RewardJson) -> str:
-    """Why the milestones of a step have not paid what they are worth, after a comma; empty where
-    they have."""
-    why = unpaid_in_words(reward["status"], mask=reward["mask"])
+def _unpaid(reward: RewardJson, worth: float) -> str:
+    """Why a milestone of a step has not paid what it is ``worth``, after a comma; empty where it
+    has."""
+    why = unpaid_in_words(
+        reward["status"], mask=reward["mask"], worth=worth, reason=reward["reason"]
+    )
     return f", {why}" if why else ""
 
 

@@ -175,7 +175,7 @@ def _list_tests(
 
 
 def _round_up(limit: float) -> float:
-    """Return a limit in six digits, never below it."""
+    """Return a limit in six digits, rounded up; what a float's own error adds is dropped first."""
     return math.ceil(round(limit * 1e6, 3)) / 1e6
 
 

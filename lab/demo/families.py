@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from api.replay.task_tests import read_log
 from api.rewards.explaining import Explained, of_events
-from api.rewards.rendering import GOAL, total_in_words
+from api.rewards.rendering import GOAL, total_in_words, unpaid_in_words
 from api.tasks.task_files import load_task_file
 from api.verdicts.recorded import Playback
 from detectors.model.rewards import total
@@ -141,8 +141,8 @@ def _row(name: str, worth: str, right: str, wrong: str) -> str:
 
 
 def _paid(playback: Playback, milestone: str) -> str:
-    """What a milestone was paid in a run and in which step; 0 where it was not, and not known where
-    the reward of a step is not in which it came true."""
+    """What a milestone was paid in a run and in which step; 0 where it did not come true, and not
+    known where it came true in a step whose reward is not known, or of which only a penalty is."""
     came = [
         (reward, one)
         for reward in playback.rewards
@@ -151,9 +151,9 @@ def _paid(playback: Playback, milestone: str) -> str:
     ]
     if not came:
         return "0"
-    unknown = next((one.step for reward, one in came if reward.reward is None), None)
-    if unknown is not None:
-        return f"not known: step {unknown} is masked"
+    for reward, one in came:
+        if unpaid_in_words(reward.status, mask=reward.mask, worth=one.worth, reason=reward.reason):
+            return f"not known in step {one.step}"
     paid = [(one.worth, one.step) for _, one in came]
     steps = ", ".join(map(str, dict.fromkeys(step for _, step in paid)))
     return f"{total([worth for worth, _ in paid]):+g} in step {steps}"

@@ -72,7 +72,10 @@ class StepTable:
         if paid is None:
             self._screen.line(self._screen.paint(f"      {reward.reason}", "yellow"))
         for milestone in reward.milestones:
-            self.milestone(milestone, events, unpaid_in_words(reward.status, mask=reward.mask))
+            unpaid = unpaid_in_words(
+                reward.status, mask=reward.mask, worth=milestone.worth, reason=reward.reason
+            )
+            self.milestone(milestone, events, unpaid)
 
     def milestone(self, milestone: Milestone, events: Events, unpaid: str = "") -> None:
         """Write one milestone and the events that are its evidence; ``unpaid``: why it has not paid

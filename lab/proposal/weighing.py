@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-DIGITS, _UNITS = 4, 10_000
-"""Digits after the point of a weight, and the smallest one's inverse."""
+_DIGITS = 4
+"""Digits after the point of a weight."""
+_UNITS: int = 10**_DIGITS
+"""How many of the smallest weight make 1."""
 REST_UNITS = 4_000
-"""What all components but the goal's share, in such units; the goal has the rest."""
+"""What all components but the goal's share, in units of the smallest weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class MilestoneWeight:
     @property
     def value(self) -> float:
         """The weight as a task file has it, above 0."""
-        return max(round(self.support * self.lift, DIGITS), 1 / _UNITS)
+        return max(round(self.support * self.lift, _DIGITS), 1 / _UNITS)
 
     def explain(self) -> str:
         """Return where the weight comes from, in one line."""
@@ -55,8 +57,8 @@ def share_components(milestones: Sequence[tuple[str, float]]) -> Mapping[str, fl
     """Return a weight for each component, from the component and the weight of each milestone that
     is not the goal; they sum to 1, and the goal's is the largest.
 
-    A component gets of `REST` what its milestones weigh together, so that a weight is worth the
-    same in every component. The largest of them gets what rounding leaves.
+    A component's part of `REST_UNITS` is in proportion to what its milestones weigh together, so
+    that a weight is worth the same in every component. The largest part gets what rounding leaves.
     """
     if not milestones:
         return {"goal": 1.0}

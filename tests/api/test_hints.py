@@ -93,6 +93,10 @@ async def test_hints_after_the_close_guided_nobody_and_change_no_evaluation(
     answer = (await hints(service, id)).json()
     assert (answer["guided"], bool(answer["hints"])) == (False, True)
     assert (await service.get(f"/v1/episodes/{id}")).json()["guided"] is False
+    await service.app.state.parts.checkpointer.turn(head=True)
+    evaluation = (await service.get("/v1/reports/evaluation")).json()
+    assert [version["episodes"] for version in evaluation["versions"]] == [1]
+    assert evaluation["guided_left_out"] == 0
 
 
 async def test_a_task_without_the_switch_gives_none_and_marks_nobody(service: Service) -> None:

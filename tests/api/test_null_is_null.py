@@ -45,7 +45,7 @@ from tests.api.unknown import (
 )
 from tests.rescoring.corpus import written
 from tests.support.commands import commands_of
-from tests.support.logs import episode, log
+from tests.support.logs import Said, clicked, episode, log
 
 
 @pytest.fixture
@@ -523,6 +523,19 @@ async def compared(way: Way) -> None:
     await way.service.tell(without, token, *episode(*steps))
     text = (await way.page("/compare", a=way.id, b=without)).text
     assert f"A reached buy (+0.25{UNPAID}), B never did" in text
+    rude = {"id": "rude", "when": {"element_clicked": {"name": "Rude"}}, "penalty": 0.5}
+    task = {**TASK, "id": "fined", "milestones": [*TASK["milestones"], rude]}
+    gap: list[Said] = [
+        ("gap.began", {"source": "cdp", "reason": "gone"}),
+        ("gap.ended", {"source": "cdp"}),
+    ]
+    ids = []
+    for step in ([*gap, clicked("Rude"), clicked("Buy")], [clicked("Rude")]):
+        id, token = await way.service.open(task)
+        await way.service.tell(id, token, *episode(step))
+        ids.append(id)
+    text = (await way.page("/compare", a=ids[0], b=ids[1])).text
+    assert "A reached buy (0, not paid: only a penalty is known of the step), B never did" in text
 
 
 async def one_page(way: Way) -> None:

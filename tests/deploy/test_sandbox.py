@@ -104,6 +104,30 @@ def test_whether_a_daemon_is_well(
     assert (done.returncode == 0) is well
 
 
+def part(folder: Path, name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A script of the sandbox, run with folders of the test's in place of the sandbox's own."""
+    text = (PARTS / name).read_text()
+    for place in ("/home/agent", "/var/lib/milestoned", "/run/milestoned"):
+        text = text.replace(place, f"{folder}{place}")
+    command = ["bash", "-c", text, name, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_without_a_copy_of_the_home_nothing_of_it_is_taken_away(tmp_path: Path) -> None:
+    kept = tmp_path / "home" / "agent" / "notes.txt"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine")
+    done = part(tmp_path, "home", "restore", "desktop")
+    assert (done.returncode, kept.read_text()) == (1, "mine")
+    assert f"there is no copy {tmp_path}/var/lib/milestoned/desktop" in done.stderr
+
+
+def test_no_process_is_ended_where_the_desktop_s_own_are_not_known(tmp_path: Path) -> None:
+    done = part(tmp_path, "end")
+    assert done.returncode == 1
+    assert f"{tmp_path}/run/milestoned/parts is missing" in done.stderr
+
+
 def browser(folder: Path, chromium: str) -> subprocess.Popen[str]:
     """The script with a stand-in for Chromium and a folder of the test's, and less of a breath."""
     (folder / "chromium").write_text("#!/bin/bash\n" + chromium.format(folder=folder))

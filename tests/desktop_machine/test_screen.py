@@ -134,6 +134,20 @@ async def test_a_last_picture_that_is_late_is_a_gap_for_rules(
 
 
 @needs_display
+async def test_a_late_picture_at_a_close_between_two_steps_is_of_no_step_that_is_named(
+    tmp_path: Path, display: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The close waits for what is under way, and no step is open."""
+    monkeypatch.setattr("agentd.sources.screen.source.CLOSE_S", 0.0)
+    source = ScreenSource(lambda: X11Camera(display), tmp_path, MUCH)
+    async with running(Watch(source)) as watch:
+        source.after_seal(3)
+        await source.before_seal(None, closing=True)
+        (alarm,) = watch.all("alarm.raised")
+    assert alarm["reason"] == "the last picture did not come in time"
+
+
+@needs_display
 async def test_steps_faster_than_pictures(tmp_path: Path, display: str) -> None:
     """The newest one is taken, and that one is missing is said; ``ms`` says how late a picture
     is."""

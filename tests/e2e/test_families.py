@@ -18,7 +18,7 @@ from lab.demo.show import DemoScreen
 from tests.api.service import events, frames
 from tests.e2e.test_demo import _milestoned
 from tests.support.chromium import needs_chromium
-from tests.support.logs import Said, episode, ruleset, went
+from tests.support.logs import Said, clicked, episode, ruleset, went
 
 WORTH: dict[Family, dict[str, float]] = {
     "web": {"page": 0.25, "seen": 0.25, "answered": 0.5},
@@ -101,8 +101,32 @@ def test_what_came_true_in_a_masked_step_is_not_told_as_paid(tmp_path: Path) -> 
     out = io.StringIO()
     show_side_by_side(DemoScreen(out), rules, paths)
     row, *_, total, _ = (" ".join(line.split()) for line in out.getvalue().splitlines()[1:])
-    assert row == "page 0.1 +0.1 in step 0 not known: step 0 is masked"
+    assert row == "page 0.1 +0.1 in step 0 not known in step 0"
     assert total == "total 0.1 0.1 of 0.1 not known of 0.1"
+
+
+def test_what_stands_beside_a_penalty_in_a_step_that_is_not_known_is_not_told_as_paid(
+    tmp_path: Path,
+) -> None:
+    """Of such a step the penalty alone is known, and the table says so of the milestone."""
+    rules = ruleset(
+        {"id": "page", "when": {"url_reached": {"url": "/a"}}, "component": "nav"},
+        {"id": "rude", "when": {"element_clicked": {"name": "Rude"}}, "penalty": 0.5},
+    )
+    gap = {"source": "cdp", "reason": "gone"}
+    blind: list[Said] = [
+        ("gap.began", gap),
+        ("gap.ended", {"source": "cdp"}),
+        clicked("Rude"),
+        went("/a"),
+    ]
+    recording = tmp_path / "it.mrec"
+    recording.write_bytes(b"".join(frames(events("ep_1", *episode(blind)))))
+    out = io.StringIO()
+    show_side_by_side(DemoScreen(out), rules, {"right": recording, "wrong": recording})
+    rows = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    assert "page 0.1 not known in step 0 not known in step 0" in rows
+    assert "rude -0.5 -0.5 in step 0 -0.5 in step 0" in rows
 
 
 def _hold(family: Family, said: str) -> None:

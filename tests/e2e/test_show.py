@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from milestoned_client import Milestone, Reward
 from milestoned_client.models import Status
 
+from detectors.model.rewards import PARTLY
 from lab.demo.processes import DemoProcesses, PartFailedError
 from lab.demo.show import DemoScreen, StepTable, clip, describe
 
@@ -71,6 +73,14 @@ def test_from_a_masked_step_on_the_total_is_null() -> None:
 def test_a_milestone_of_a_masked_step_says_that_it_was_not_paid() -> None:
     *_, milestone, _ = _shown(_reward(None, EARNED))
     assert milestone.endswith("set in motion by step 2 (not paid: the step is masked)")
+
+
+def test_a_milestone_beside_a_penalty_in_a_step_that_is_not_known_was_not_paid() -> None:
+    fine = replace(EARNED, id="rude", worth=-0.25)
+    unknown = replace(_reward(-0.25, replace(EARNED, worth=0.0), fine), reason=f"{PARTLY}gone")
+    _, _, order, _, rude, _ = _shown(unknown)
+    assert order.endswith("(not paid: only a penalty is known of the step)")
+    assert rude.endswith("set in motion by step 2")
 
 
 def test_rows_are_aligned() -> None:

@@ -187,7 +187,8 @@ class _Roll:
                     self.want(_Due(step))
                     await self._idle.wait()
         except TimeoutError:
-            self._trouble("speed", f"the last picture, of step {step}, did not come in time")
+            which = "the last picture" if step is None else f"the last picture, of step {step},"
+            self._trouble("speed", f"{which} did not come in time")
 
     async def _take(self, due: _Due) -> None:
         self._last = due.step

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.fleet.containers.engine import Engine
 from tests.fleet.containers.images import ROOT
 from tests.support.merged_output import run_merged
@@ -61,6 +63,14 @@ def is_there(compose: Sequence[str]) -> bool:
         shutil.which(compose[0]) is not None
         and subprocess.run([*compose, "version"], capture_output=True, check=False).returncode == 0
     )
+
+
+def any_compose() -> list[str]:
+    """A compose of this machine; skips the test where there is none."""
+    for compose in composes():
+        if is_there(compose):
+            return compose
+    pytest.skip("no compose is installed")
 
 
 class Cluster:
