@@ -71,8 +71,8 @@ def statement(
     """What is said of a closed episode: its row, its task's, the token's that opened it, the root
     of its log, the digest of its rewards, and how long its log of verdicts was with which head.
 
-    That it was guided by hints is said of those that were alone: nothing of the others' statements
-    changed when there came to be hints.
+    ``guided`` is in it only if hints were given before the close: a statement of an episode without
+    hints is the same as before hints existed.
 
     Labels, and what the token is called, are in it as digests only: a statement outlives the
     episode. ``task`` and ``opener`` are None where there is no such row.

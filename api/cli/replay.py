@@ -12,7 +12,7 @@ from typing import Annotated
 from api.cli.common import Overrides, OwnCreditTo
 from api.cli.other_site import note_other_site
 from api.replay.recordings import RecordingError, play, read_recording
-from api.rewards.rendering import GOAL, total_in_words
+from api.rewards.rendering import GOAL, is_beside_penalty, total_in_words
 from api.tasks.task_files import BadTaskError, load_task_file
 from api.verdicts.recorded import Playback
 from common.command_line import option
@@ -22,7 +22,7 @@ from detectors.model.codec import canonical
 from detectors.model.kinds import KINDS
 from detectors.model.rewards import encode_reward, reward_to_json
 from detectors.model.rewards import total as sum_of
-from detectors.model.types import Reward
+from detectors.model.types import Milestone, Reward
 from detectors.task.ruleset import Ruleset, compile_task
 
 
@@ -154,12 +154,20 @@ def describe(reward: Reward) -> str:
     for m in reward.milestones:
         cause = "" if m.cause_step is None else f", set in motion in step {m.cause_step}"
         events = ", ".join(map(str, m.evidence))
-        unpaid = "; not paid, since the step is null" if reward.reward is None else ""
         lines.append(
             f"          {m.worth:+.3f}  {m.component:<6} {m.id}"
-            f" ({m.rule}; events {events}{cause}{unpaid})"
+            f" ({m.rule}; events {events}{cause}{_unpaid(m, reward)})"
         )
     return "\n".join(lines)
+
+
+def _unpaid(milestone: Milestone, reward: Reward) -> str:
+    """Why a milestone was not paid, after a semicolon; empty where it was."""
+    if reward.reward is None:
+        return "; not paid, since the step is null"
+    if is_beside_penalty(milestone.worth, reward.reason):
+        return "; not paid, since only a penalty is known of the step"
+    return ""
 
 
 def _summary(playback: Playback) -> str:

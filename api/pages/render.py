@@ -129,7 +129,7 @@ def unpaid(milestone: MilestoneJson, reward: RewardJson | None) -> str:
     if milestone["baseline"]:
         return ""
     if reward is None:
-        return unpaid_in_words(None, mask=True)
+        return unpaid_in_words(None, mask=True, worth=milestone["worth"])
     return unpaid_in_words(
         reward["status"],
         mask=reward["mask"],

@@ -13,7 +13,7 @@ from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
 from detectors.engine.gaps import NEVER_REPORTED, is_never_reported
 from detectors.model.kinds import KINDS
-from detectors.model.rewards import total
+from detectors.model.rewards import PARTLY, total
 from detectors.model.types import Alarm, Event, Milestone, Reward
 from detectors.sdk.registry import Rule
 from detectors.task.language import MilestoneSpec
@@ -103,11 +103,22 @@ def _steps_in_words(steps: list[int]) -> str:
     """Name ascending steps: the first and the last where none between them is missing."""
     first, last = steps[0], steps[-1]
     if len(steps) == 1:
-        return f"step {first} is null"
+        return f"step {first}"
     has_hole = last - first != len(steps) - 1
     if has_hole:
-        return f"steps {', '.join(map(str, steps))} are null"
-    return f"steps {first} to {last} are null"
+        return f"steps {', '.join(map(str, steps))}"
+    return f"steps {first} to {last}"
+
+
+def _find_unknown(rewards: list[Reward]) -> dict[int, str]:
+    """Return why steps are not known, by step: those that are null, and those of which only a
+    penalty is known."""
+    unknown: dict[int, str] = {}
+    for reward in rewards:
+        reason = reward.reason or ""
+        if reward.mask or reason.startswith(PARTLY):
+            unknown[reward.step] = reason.removeprefix(PARTLY)
+    return unknown
 
 
 class _Why:
@@ -126,7 +137,8 @@ class _Why:
         self._engine, self._misses, self._reached = engine, misses, reached
         self._rules, self._state = engine.ruleset, engine.state
         self._conditions: Conditions = engine.conditions
-        self._masked = {r.step: r.reason for r in rewards if r.mask}
+        self._why_unknown = _find_unknown(rewards)
+        self._by_step = {reward.step: reward for reward in rewards}
         self._gaps = gaps
 
     def explain(self, n: int) -> Iterator[str]:
@@ -164,12 +176,22 @@ class _Why:
         events = ", ".join(map(str, m.evidence))
         if m.baseline:
             return f"was so at the start, and earned nothing (events {events})"
-        if m.step in self._masked:
-            return (
-                f"came true in step {m.step} (events {events}), worth {m.worth:+g}; not paid, since"
-                f" the step is null: {self._masked[m.step]}"
-            )
-        return f"{self._verb(m)} {self._worth(m):+g} in step {m.step} (events {events})"
+        if self._is_paid(m):
+            return f"{self._verb(m)} {self._worth(m):+g} in step {m.step} (events {events})"
+        is_null = self._by_step[m.step].mask
+        what = "the step is null" if is_null else "only a penalty is known of the step"
+        return (
+            f"came true in step {m.step} (events {events}), worth {m.worth:+g}; not paid, since"
+            f" {what}: {self._why_unknown[m.step]}"
+        )
+
+    def _is_paid(self, m: Milestone) -> bool:
+        """Whether a milestone's step is known; of one of which only a penalty is, whether the
+        milestone is that."""
+        if m.step not in self._why_unknown:
+            return True
+        reward = self._by_step[m.step]
+        return not reward.mask and m.worth < 0 and m in reward.milestones
 
     def _worth(self, m: Milestone) -> float:
         """What a milestone was worth: one of an objective adds to that, and nothing to the
@@ -183,22 +205,33 @@ class _Why:
         return "paid" if m.worth >= 0 else "took"
 
     def _unknown(self, n: int) -> str:
-        """Say which steps are null by what could not be known of milestone ``n``: a source that it
-        depends on was blind, a rule of it failed, or a value was kept back. Empty if all of it
-        could be observed in all steps."""
+        """Say which steps are not known by what could not be known of milestone ``n``: a source
+        that it depends on was blind, a rule of it failed, or a value was kept back. Empty if all of
+        it could be observed in all steps."""
         steps_by_cause: dict[str, list[int]] = {}
-        for step, reason in sorted(self._masked.items()):
-            for cause in self._causes(n, reason or ""):
+        for step, reason in sorted(self._why_unknown.items()):
+            for cause in self._causes(n, reason):
                 steps_by_cause.setdefault(cause, []).append(step)
         if not steps_by_cause:
             return ""
         causes = []
         for cause, steps in steps_by_cause.items():
-            causes.append(f"{cause} ({_steps_in_words(steps)})")
+            causes.append(f"{cause} ({self._unknown_in_words(steps)})")
         return f"not known whether it came true: {'; '.join(causes)}"
 
+    def _unknown_in_words(self, steps: list[int]) -> str:
+        """Say which of these steps are null, and of which only a penalty is known."""
+        null = [step for step in steps if self._by_step[step].mask]
+        fined = [step for step in steps if not self._by_step[step].mask]
+        parts = []
+        if null:
+            parts.append(f"{_steps_in_words(null)} {'is' if len(null) == 1 else 'are'} null")
+        if fined:
+            parts.append(f"of {_steps_in_words(fined)} only a penalty is known")
+        return "; ".join(parts)
+
     def _causes(self, n: int, reason: str) -> Iterator[str]:
-        """Yield what of a null step's ``reason`` left milestone ``n`` unknown."""
+        """Yield what of an unknown step's ``reason`` left milestone ``n`` unknown."""
         yield from self._gap_causes(n, reason)
         for rule in sorted(self._rules_of(n)):
             failed = re.search(rf"event \d+: {re.escape(rule)} failed: \w+", reason)

@@ -46,13 +46,21 @@ def total_in_words(total: float | None, seen: float | None = None) -> str:
     return "not known" if seen is None else f"not known (seen: {number_in_words(seen)})"
 
 
+def is_beside_penalty(worth: float, reason: str | None) -> bool:
+    """Whether a milestone's ``worth`` is 0 only because nothing but a penalty is known of its step,
+    whose reward has this ``reason``: what it earned is not known."""
+    return worth == 0 and (reason or "").startswith(PARTLY)
+
+
 def unpaid_in_words(
-    status: str | None, *, mask: bool, worth: float = 1.0, reason: str | None = None
+    status: str | None, *, mask: bool, worth: float, reason: str | None = None
 ) -> str:
-    """Why a milestone that came true has not paid what it is worth, by the ``status`` of its step's
-    reward (None: not sealed), its ``mask`` and its ``reason``; empty where it has. ``worth``: what
-    it paid: 0 where of its step only a penalty is known."""
-    if worth == 0 and (reason or "").startswith(PARTLY):
+    """Why a milestone that came true has not paid what it is worth; empty where it has.
+
+    ``worth`` is the milestone's own; ``status`` (None: not sealed), ``mask`` and ``reason`` are of
+    its step's reward.
+    """
+    if is_beside_penalty(worth, reason):
         return "not paid: only a penalty is known of the step"
     if status is None or status in ("settling", "escalating"):
         return "not paid yet: the step is not decided"

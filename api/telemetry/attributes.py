@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from api.rewards.rendering import is_beside_penalty
 from detectors.model.codec import canonical
 from detectors.model.rewards import MilestoneJson, RewardJson, VerdictJson, total
 from detectors.model.types import Json
@@ -62,9 +63,17 @@ def _worths(rewards: Iterable[RewardJson]) -> dict[str, Value]:
     ids are written alike."""
     paid: dict[str, list[float]] = {}
     for reward in rewards:
-        for milestone in reward["milestones"] if reward["reward"] is not None else ():
-            paid.setdefault(leaf(milestone["id"]), []).append(milestone["worth"])
+        for milestone in reward["milestones"]:
+            if _is_known(milestone, reward):
+                paid.setdefault(leaf(milestone["id"]), []).append(milestone["worth"])
     return {f"milestoned.milestone.{name}": total(worths) for name, worths in paid.items()}
+
+
+def _is_known(milestone: MilestoneJson, reward: RewardJson) -> bool:
+    """Whether what a milestone earned is known: its step is, and not by a penalty alone."""
+    if reward["reward"] is None:
+        return False
+    return not is_beside_penalty(milestone["worth"], reward["reason"])
 
 
 def leaf(name: str) -> str:
@@ -90,6 +99,9 @@ def milestone_evaluation(milestone: MilestoneJson, reward: RewardJson) -> Attrib
         attributes["milestoned.milestone.cause_step"] = milestone["cause_step"]
     if reward["reward"] is None:
         return {**attributes, **_unknown("unpaid", reward["status"], reward["reason"])}
+    if not _is_known(milestone, reward):
+        del attributes["milestoned.milestone.worth"]  # 0 for what nobody knows
+        return {**attributes, **_unknown("unpaid", "unobserved", reward["reason"])}
     label = "penalty" if worth < 0 else "earned"
     return {
         **attributes,

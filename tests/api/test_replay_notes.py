@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,15 @@ GAP: Said = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
 
 
 def replay(
-    folder: Path, when: dict[str, Any], *said: Said, opened: dict[str, Any] | None = None
+    folder: Path,
+    when: dict[str, Any],
+    *said: Said,
+    opened: dict[str, Any] | None = None,
+    more: Sequence[dict[str, Any]] = (),
 ) -> list[str]:
-    """Replay one step under a task of one milestone; return the file names of task and
-    recording. ``opened``: what the recording says of its episode, where that is not the usual."""
+    """Replay one step under a task of one milestone, and of those in ``more``; return the file
+    names of task and recording. ``opened``: what the recording says of its episode, where that is
+    not the usual."""
     recording, task = folder / "it.mrec", folder / "task.yaml"
     lines = episode(said)
     if opened is not None:
@@ -31,7 +37,8 @@ def replay(
     text = encode_segment(log(*lines), GENESIS)
     recording.write_bytes(zstandard.ZstdCompressor().compress(text))
     spec = {"id": "t", "version": "1", "instruction": "Do it.", "origin": "http://other.test"}
-    task.write_text(yaml.safe_dump({**spec, "milestones": [{"id": "m", "when": when}]}))
+    milestones = [{"id": "m", "when": when}, *more]
+    task.write_text(yaml.safe_dump({**spec, "milestones": milestones}))
     change = f"origin={ORIGIN}"
     assert main(["replay", str(recording), "--task", str(task), "--set", change]) == 0
     return [str(task), str(recording)]
@@ -48,6 +55,22 @@ def test_a_null_step_names_the_command_that_explains_it(
     assert err.rstrip().endswith(command)
     assert main(command.split()[1:]) == 0
     assert "not paid, since the step is null: cdp saw nothing" in capsys.readouterr().out
+
+
+def test_what_came_true_beside_a_penalty_in_a_step_that_is_not_known_was_not_paid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of such a step the penalty alone is known."""
+    rude: dict[str, Any] = {
+        "id": "rude",
+        "when": {"element_clicked": {"name": "Rude"}},
+        "penalty": 0.5,
+    }
+    back: Said = ("gap.ended", {"source": "cdp"})
+    replay(tmp_path, GO, GAP, back, clicked("Rude"), clicked("Go"), more=[rude])
+    out, _ = capsys.readouterr()
+    assert "events 6; not paid, since only a penalty is known of the step)" in out
+    assert "rude (element_clicked; events 5)" in out
 
 
 def test_a_known_step_has_neither(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -287,6 +287,29 @@ def test_why_a_milestone_paid_or_did_not(name: str) -> None:
     assert said in "\n".join(explained[0].became)
 
 
+RUDE = {"id": "rude", "when": {"element_clicked": {"name": "Rude"}}, "penalty": 0.5}
+BLINK: list[Said] = [
+    ("gap.began", {"source": "cdp", "reason": "r"}),
+    ("gap.ended", {"source": "cdp"}),
+]
+
+
+def test_a_step_of_which_only_a_penalty_is_known_pays_nothing_else() -> None:
+    """What came true in it was not paid, and what did not is not known; the penalty was."""
+    rules = ruleset(GO, A, RUDE)
+    said = episode([*BLINK, clicked("Rude"), clicked("Add to cart")], BLINK, [])
+    explained, _ = of_events(rules, log(*said), "ep_1")
+    go, a, rude = (one.became for one in explained)
+    assert go == (
+        "came true in step 0 (events 6), worth +0.2; not paid, since only a penalty is known of the"
+        " step: cdp saw nothing from event 3: r",
+    )
+    assert a[0].endswith(
+        "(of step 0 only a penalty is known); nothing of cdp was observed from event 8 on: r (step 1 is null)"
+    )
+    assert rude == ("took -0.5 in step 0 (events 5)",)
+
+
 TEXT = {"text_visible": {"text": "x"}}
 
 

@@ -220,6 +220,24 @@ def test_an_answer_that_comes_later_is_the_same_evaluation_with_a_score() -> Non
     assert len({one.uid for one in after.evaluations}) == len(after.evaluations)
 
 
+def test_what_came_true_beside_a_penalty_in_a_step_that_is_not_known_has_no_score() -> None:
+    """Of such a step the penalty alone is known: the wire's 0 is no score."""
+    back: Said = ("gap.ended", {"source": "cdp"})
+    trace = traced(episode([BLIND, back, went("/admin"), went("/cart")]))
+    assert scores(trace)["0 admin"] == (-0.5, "penalty", None)
+    assert scores(trace)["0 step_reward"] == (-0.5, "negative", None)
+    assert scores(trace)["0 cart"] == (None, "unpaid", "unobserved")
+    named = [name for span in trace.spans for name in span.attributes]
+    assert named.count("milestoned.milestone.admin") == 2, "of the episode and of its step"
+    assert "milestoned.milestone.cart" not in named
+    (cart,) = (
+        one.attributes
+        for one in trace.evaluations
+        if one.attributes["gen_ai.evaluation.name"] == "cart"
+    )
+    assert "milestoned.milestone.worth" not in cart
+
+
 def test_what_a_masked_step_reached_is_not_paid() -> None:
     said = episode([went("/cart")])
     (paid,) = rewards_of(said)

@@ -4,6 +4,7 @@ with its reason; and what its verifier takes."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,6 +84,12 @@ DICTIONARIES: list[tuple[str, Score, list[Reward], dict[str, float]]] = [
         score(0.2, nav=0.2),
         HALF,
         {"reward": 0.2, "nav": 0.2, "milestone.cart": 0.5, "milestone.help": -0.3},
+    ),
+    (
+        "what was reached beside a penalty that alone is known is not paid, and not 0",
+        score(-0.3, nav=-0.3),
+        [replace(step(0, -0.3, milestone("help", -0.3), milestone("cart", 0.0)), reason="gone")],
+        {"reward": -0.3, "nav": -0.3, "milestone.help": -0.3},
     ),
     (
         "a component that is called reward",

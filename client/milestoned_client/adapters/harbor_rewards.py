@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from milestoned_client.adapters.scoring import Found, UnknownRewardError, number
 from milestoned_client.adapters.settings import AdapterSettings, GivenSettings, settings
 from milestoned_client.json_values import JsonObject
-from milestoned_client.models import Blame, Closing, Score
+from milestoned_client.models import Blame, Closing, Milestone, Reward, Score
 
 SETTINGS = ("url", "fold", "gamma", "min_known", "wait_s", "mask_causes")
 OPTIONS = ("task_id", "version", "sandbox", "watch", "ready_s")
@@ -122,11 +122,19 @@ def reward_dictionary(found: Found, closing: Closing, asked: AdapterSettings) ->
         rewards[f"component.{name}" if name == TOTAL else name] = part
     for reward in closing.rewards:
         for milestone in reward.milestones:
-            # What was reached in a step that is not known is not paid; a penalty is.
-            if not reward.mask or milestone.worth < 0:
+            if _is_paid(milestone, reward):
                 name = f"milestone.{milestone.id}"
                 rewards[name] = rewards.get(name, 0.0) + milestone.worth
     return rewards
+
+
+def _is_paid(milestone: Milestone, reward: Reward) -> bool:
+    """Whether a milestone was paid. Of a step that is not known only a penalty is; a reward with a
+    ``reason`` is such a penalty, and beside it what others earned is not known: their worth is
+    0."""
+    if reward.mask:
+        return milestone.worth < 0
+    return reward.reason is None or milestone.worth != 0
 
 
 def evidence_of(closing: Closing, blame: Blame | None = None) -> JsonObject:
