@@ -18,7 +18,7 @@ from detectors.sdk.correlation import HIDDEN, value_of
 from detectors.sdk.documents import UNKNOWN_LOAD
 from detectors.sdk.file_reads import ReadArgs, check_guard
 from detectors.sdk.registry import Composite, Moment, Rule, Standing
-from detectors.sdk.site import UNKNOWN_SITE, judge_site
+from detectors.sdk.site import UNKNOWN_SITE, judge_site, may_be_made_by_site
 from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated_keys
 from detectors.task.guards import Bearing
 from detectors.task.ruleset import ConditionNode, Ruleset
@@ -200,7 +200,7 @@ class Conditions:
         where the site, or the address, is not known."""
         assert isinstance(node.rule, Rule)
         world = self._state.world
-        is_here = node.site is None or judge_site(event, world, node.site)
+        is_here = self._is_at_site(node, event)
         if is_here is False:
             return ()
         is_loaded = node.loaded is None or node.loaded.judge(event, world)
@@ -218,6 +218,20 @@ class Conditions:
             if reading.level > 0:
                 raise UnseenError(unknown, reading)
         return ()
+
+    def _is_at_site(self, node: ConditionNode, event: Event) -> bool | None:
+        """Whether the event comes from a page of the leaf's site, None where that is not known. To
+        a guard the documents that such a page may have made by script are its own; what a leaf
+        both pays and guards is not known there."""
+        world = self._state.world
+        if node.site is None:
+            return True
+        is_here = judge_site(event, world, node.site)
+        if is_here is not False or Bearing.GUARDS not in node.bearing:
+            return is_here
+        if not may_be_made_by_site(event, world, node.site):
+            return False
+        return True if node.bearing is Bearing.GUARDS else None
 
     def _counts_as_so(self, node: ConditionNode, event: Event) -> bool:
         """Whether the leaf is so in a file that nobody can read: where its absence alone is paid,

@@ -17,6 +17,7 @@ BY_FRAME = ("element.", "field.", "form.", "text.")
 BY_ADDRESS = ("page.", "dialog.")
 DOWNLOADS = "download."
 _INHERITED = ("about:blank", "about:srcdoc")
+_MADE_BY_SCRIPT = (*_INHERITED, "blob:", "data:")
 
 
 def origin_of(text: str) -> str:
@@ -33,20 +34,42 @@ UNKNOWN_SITE = "the address of the page is not known any more"
 def judge_site(event: Event, world: World, origins: Collection[str]) -> bool | None:
     """Whether a page at one of ``origins`` is what the event is about; None where the page's
     address is not known. True for what is about no page."""
-    kind, data = event.kind, event.data
-    if kind.startswith(BY_FRAME):
-        url = _address(world, str(data.get("tab")), str(data.get("frame")))
-    elif kind.startswith(BY_ADDRESS):
-        url = str(data.get("url") or world.url(str(data.get("tab"))))
-        if "frame" in data and url.startswith(_INHERITED):
-            url = _address(world, str(data.get("tab")), str(data.get("frame")))
-    elif kind.startswith(DOWNLOADS):
-        return origin_of(str(data.get("url"))) in origins
-    else:
+    kind = event.kind
+    if kind.startswith(DOWNLOADS):
+        return origin_of(str(event.data.get("url"))) in origins
+    if not kind.startswith((*BY_FRAME, *BY_ADDRESS)):
         return True
+    url = _page_address(event, world)
     if not url:
         return None if world.navigated else True
     return not url.startswith("blob:") and origin_of(url) in origins
+
+
+def may_be_made_by_site(event: Event, world: World, origins: Collection[str]) -> bool:
+    """Whether script of a page at one of ``origins`` may have made the document that the event is
+    about: one without an address of its own, as a popup that its opener fills, one of a `blob:`, or
+    a frame of `data:`. Nobody is paid for what is done there, and a guard looks there too."""
+    if not event.kind.startswith((*BY_FRAME, *BY_ADDRESS)):
+        return False
+    url = _page_address(event, world)
+    if not url.startswith(_MADE_BY_SCRIPT):
+        return False
+    tab = str(event.data.get("tab"))
+    if event.data.get("frame", tab) != tab:
+        outer = world.url(tab)
+        return origin_of(outer) in origins or outer.startswith("about:blank")
+    return url.startswith("about:blank") or origin_of(url) in origins
+
+
+def _page_address(event: Event, world: World) -> str:
+    data = event.data
+    tab, frame = str(data.get("tab")), str(data.get("frame"))
+    if event.kind.startswith(BY_FRAME):
+        return _address(world, tab, frame)
+    url = str(data.get("url") or world.url(tab))
+    if "frame" in data and url.startswith(_INHERITED):
+        return _address(world, tab, frame)
+    return url
 
 
 def is_about_pages(kinds: Collection[str]) -> bool:

@@ -118,6 +118,37 @@ NO: dict[str, tuple[dict[str, Any], list[Said]]] = {
 }  # fmt: skip
 
 
+POPUP = (went("/")[0], {**went("/")[1], "url": "about:blank"})
+MADE = {
+    "a blob that the site made": ([went(f"blob:{ORIGIN}/7"), clicked("Add to cart")], True),
+    "an empty popup": ([went("/", tab="O"), POPUP, clicked("Add to cart")], True),
+    "a frame of data": ([went("/"), embedded(FAKE), in_frame()], True),
+    "a frame of a blob": ([went("/"), embedded(f"blob:{ORIGIN}/7"), in_frame()], True),
+    "a frame of data in an empty popup": ([POPUP, embedded(FAKE), in_frame()], True),
+    "a blob of another host": ([went("blob:http://else.test/7"), clicked("Add to cart")], False),
+    "a page of data": ([went(FAKE), clicked("Add to cart")], False),
+    "a frame of data of another host": (
+        [went("http://else.test/"), embedded(FAKE), in_frame()], False,
+    ),
+    "a frame of another host": ([went("/"), embedded("http://else.test/x"), in_frame()], False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "fined"), MADE.values(), ids=MADE.keys())
+def test_what_the_sites_script_made_is_fined_and_not_paid(said: list[Said], fined: bool) -> None:
+    penal = ruleset({"id": "m", "penalty": 0.5, "when": CLICK})
+    assert run(penal, *episode(said))[0].reward == (-0.5 if fined else 0.0)
+    assert value(CLICK, *said) == 0.0
+
+
+def test_what_both_pays_and_guards_is_not_known_in_what_script_made() -> None:
+    """A click that earns something, and after which another is fined."""
+    said = [went(f"blob:{ORIGIN}/7"), clicked("Add to cart")]
+    both = {"id": "m", "when": CLICK}
+    after = {"id": "n", "penalty": 0.5, "after": ["m"], "when": CLICK}
+    assert run(ruleset(both, after), *episode(said))[0].reward is None
+
+
 @pytest.mark.parametrize(("when", "said", "top"), YES.values(), ids=YES.keys())
 def test_at_the_site(when: dict[str, Any], said: list[Said], top: dict[str, Any]) -> None:
     assert (value(when, *said, **top) or 0) > 0

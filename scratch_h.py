@@ -1,0 +1,1 @@
+"""Prints, per page, the books and the rewards."""
