@@ -9,10 +9,11 @@ from detectors.matchers.plain import normal, text_key
 from detectors.matchers.state import StateMatch
 from detectors.matchers.structure import StructureMatch
 from detectors.matchers.text import TextMatch
-from detectors.matchers.url import UrlMatch, url_matches
+from detectors.matchers.url import AddressTextMatch, UrlMatch, url_matches
 from detectors.matchers.values import BodyMatch, IntRange, StatusMatch
 
 __all__ = [
+    "AddressTextMatch",
     "AddressesMatch",
     "BodyMatch",
     "ContentMatch",

@@ -87,6 +87,9 @@ class TextMatch:
     exact: bool = False
     """Whether the texts are addresses."""
 
+    OF_ADDRESS: ClassVar[bool] = False
+    """Whether every text is one of an address, with ``://`` or without."""
+
     WANTED: ClassVar[str] = (
         f"a text, or one of {{{', '.join(MODES)}}} with ignore_case or tolerance beside it, "
         "or a typed form (docs/tasks.md)"
@@ -148,7 +151,7 @@ class TextMatch:
         if mode not in ("one_of", "equals") and not normal(value):
             expected = "a text that is not empty: an empty one would match everything"
             raise SpecError((*path, mode), value, expected)
-        exact = any("://" in text for text in texts)
+        exact = cls.OF_ADDRESS or any("://" in text for text in texts)
         folded = [literal(text) if exact else normal(text) for text in texts]
         if ignore_case:
             folded = [text.casefold() for text in folded]

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import orjson
 
 from detectors.matchers.faults import answers
-from detectors.matchers.plain import glob
+from detectors.matchers.plain import glob, literal, normal
 from detectors.matchers.text import TEXT, TEXT_FORM, TextMatch
 from detectors.model.caches import cache_by_size, cache_short
 from detectors.model.errors import SpecError
@@ -252,6 +252,35 @@ def writings(text: str) -> tuple[str, ...]:
         place = min(place, text.find(mark) % (len(text) + 1))
     path = unquote(text[:place]).rstrip("/")
     return (text,) if path == text[:place] else (text, path + text[place:])
+
+
+def _is_folded(character: str) -> bool:
+    """Whether a text matcher takes another character for it: a full-width digit, a dash."""
+    return normal(character) != literal(character)
+
+
+def _encode_folded(text: str) -> str:
+    """``text`` with each character that would be taken for another one as the numbers of its
+    bytes, which no other character has."""
+    if text.isascii():
+        return text
+    return "".join(quote(c) if _is_folded(c) else c for c in text)
+
+
+@dataclass(frozen=True, slots=True)
+class AddressTextMatch(TextMatch):
+    """A text matcher for a whole address, of which every character counts: ``/item/7`` with a
+    full-width digit is another place."""
+
+    OF_ADDRESS: ClassVar[bool] = True
+
+    def matches_address(self, url: str) -> bool:
+        """Whether ``url`` matches in one of its `writings`. A typed form folds what it reads: for
+        it, characters that it would take for others stay encoded."""
+        texts = writings(url)
+        if not self.exact:
+            texts = tuple(map(_encode_folded, texts))
+        return any(map(self.matches, texts))
 
 
 @cache_by_size(8 << 20, lambda _, spec, origin: 32 * len(spec))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.matchers import TextMatch
-from detectors.matchers.url import writings
+from detectors.matchers import AddressTextMatch
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import errors_arg, is_error_page, loaded_arg
@@ -19,7 +18,7 @@ _COPIES = ("blob:", "data:", "view-source:")
 
 @dataclass(frozen=True, slots=True)
 class AddressSaysArgs:
-    text: TextMatch = arg(
+    text: AddressTextMatch = arg(
         "The whole address as a text, such as {contains: id=7}; several at once by `all_of`."
     )
     loaded: bool | None = loaded_arg()
@@ -30,10 +29,11 @@ class AddressSaysArgs:
     )
 
 
-@rule(component="nav", version=3, hears=("page.navigated",), args=AddressSaysArgs)
+@rule(component="nav", version=4, hears=("page.navigated",), args=AddressSaysArgs)
 def address_says(event: Event, world: World, args: AddressSaysArgs) -> Iterator[Reading]:
     """The address of a tab's main frame matches the text, compared as a whole. The path counts
-    both as it is written and as it reads: with %61 or a, with a slash at its end or without.
+    both as it is written and as it reads: with %61 or a, with a slash at its end or without. Every
+    character counts: a full-width digit or a typographic dash is not the one on a keyboard.
 
     True until that tab goes to another address. url_reached compares an address by its parts,
     which is safer if they are known: a page of another site can have any text in its query. A page
@@ -46,5 +46,5 @@ def address_says(event: Event, world: World, args: AddressSaysArgs) -> Iterator[
         return
     if not args.errors and is_error_page(event, world):
         return
-    if any(map(args.text.matches, writings(url))):
+    if args.text.matches_address(url):
         yield Reading(1.0, f"url:{event.data.get('frame')}")

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from detectors.matchers import (
     AddressesMatch,
+    AddressTextMatch,
     BodyMatch,
     ContentMatch,
     FactsMatch,
@@ -146,6 +147,7 @@ GRADE_TYPE = matcher_type(Grade, "grade", "grade")
 ID_REF: Schema = {"$ref": "#/$defs/id"}
 MATCHERS: Mapping[type, JsonType[Any]] = {
     TextMatch: TEXT_TYPE,
+    AddressTextMatch: matcher_type(AddressTextMatch, "text", "text"),
     UrlMatch: URL_TYPE,
     FactsMatch: FACTS_TYPE,
     StructureMatch: STRUCTURE_TYPE,

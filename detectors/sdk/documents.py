@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from detectors.matchers import TextMatch, UrlMatch
-from detectors.matchers.url import writings
+from detectors.matchers import AddressTextMatch, UrlMatch
 from detectors.model.types import Event
 from detectors.sdk.arguments import arg
 from detectors.sdk.world import World
@@ -44,7 +43,7 @@ class LoadedFrom:
     is compared as a text."""
 
     url: UrlMatch | None
-    text: TextMatch | None
+    text: AddressTextMatch | None
 
     def judge(self, event: Event, world: World) -> bool | None:
         """Whether the document that ``event`` is about was loaded from such an address; ``world``
@@ -60,7 +59,7 @@ class LoadedFrom:
         """Whether the address of the document has the text, with the fragment that it has now."""
         fragment = str(event.data.get("url")).partition("#")
         address = document.partition("#")[0] + "".join(fragment[1:])
-        return self.text is not None and any(map(self.text.matches, writings(address)))
+        return self.text is not None and self.text.matches_address(address)
 
 
 def loaded_from(args: Any) -> LoadedFrom | None:

@@ -111,6 +111,10 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
             1,
         ),
         ({"text": {"contains": "/cart"}}, [went("/cart"), went("/home", tab="U")], 1),
+        ({"text": {"contains": "/caf\u00e9"}}, [went("/caf%C3%A9")], 1),
+        ({"text": {"regex": ".*/caf\u00e9"}}, [went("/caf%C3%A9")], 1),
+        ({"text": {"ends_with": "/item/\uff17"}}, [went("/item/%EF%BC%97")], 1),
+        ({"text": {"contains": "a\u2013b"}}, [went("/a%E2%80%93b")], 1),
     ],
     "url_reached": [
         ({"url": "/cart", "errors": True}, [went("/cart", status=404)], 1),
@@ -368,6 +372,11 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
             [went("/?id=7"), went("/?b=1", tab="U")],
         ),
         ({"text": ".*"}, [went("/cart")]),
+        ({"text": {"ends_with": "/item/7"}}, [went("/item/%EF%BC%97"), went("/item/\uff17")]),
+        ({"text": {"regex": ".*/item/7"}}, [went("/item/%EF%BC%97"), went("/item/\uff17")]),
+        ({"text": {"contains": "a-b"}}, [went("/a%E2%80%93b")]),
+        ({"text": {"all_of": [{"contains": "a-b"}]}}, [went("/a%E2%80%93b")]),
+        ({"text": {"contains": "a\u2013b"}}, [went("/a-b")]),
         ({"text": {"contains": "id=7"}}, [loaded("/?id=7"), titled("id=7")]),
         *(
             ({"text": {"contains": "id=7"}}, [went(f"{scheme}https://shop.test/?id=7")])
