@@ -42,6 +42,7 @@ READ: dict[str, str] = {
     "api task propose --from": "task propose --from {}",
     "api task propose --against": "task propose --from {shop} --against {}",
     "api task propose --instructions": "task propose --from {shop} --instructions {}",
+    "api task refine file": "task refine {} --stored --data {data}",
     "api task import source": "task import {importer} {} --out {out}",
     "api coverage source": "coverage {importer} {}",
     "api coverage --into": "coverage miniwob {miniwob} --into {}",
@@ -118,7 +119,7 @@ FOLDERS = {
 }  # fmt: skip
 WRITTEN = {
     "api serve --port-file", "api serve --checkpoints", "api task new file", "api audit report --out",
-    "api task propose --out", "api episode recording --out", "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "api cascade calibrate --out", "api task rubric --out",
+    "api task propose --out", "api task refine --out", "api episode recording --out", "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "api cascade calibrate --out", "api task rubric --out",
     "agentd record --out", "api convert --out",
 }  # fmt: skip
 """Written, and never read."""

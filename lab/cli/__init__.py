@@ -16,6 +16,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "lab.cli.task_propose:run",
         "make a task file of what recorded successes share and failures lack",
     ),
+    "task refine": (
+        "lab.cli.task_refine:run",
+        "say what a service's stored episodes tell of a task's milestones",
+    ),
     "task import": ("lab.cli.task_import:run", "make task files of another benchmark's tasks"),
 }
 """name → (what is imported, help), as in `api.cli.main.COMMANDS`. A name of two words is a

@@ -1,1 +1,1 @@
-"""`milestoned task propose`: what recorded successes share and failures lack, as a task."""
+"""`milestoned task propose` and `refine`: what successes share and failures lack, as a task."""

@@ -740,6 +740,8 @@ OTHERS = {
     " (tests/attack/test_command.py)",
     "task import": "task files",
     "task propose": "task files; what failures earn is the most that a test allows",
+    "task refine": "counts of episodes; a milestone that is not known, and an episode whose success"
+    " is not, are counted apart (tests/proposal/test_refining.py)",
     "task schema": "a schema",
     "task rubric": "criteria",
     "coverage": "counts of tasks",

@@ -1,0 +1,126 @@
+"""Which milestones stored episodes reached, in successes and in failures. Pure.
+
+What is not known counts as such, never as not reached: an episode without a verdict says nothing of
+success, and one with a null step, or with a step of which only a penalty is known, says nothing of
+a milestone that it did not reach in another step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from api.core.intervals import Z
+from api.rewards.scored_episode import Result
+from detectors.model.rewards import PARTLY, MilestoneJson, RewardJson
+from lab.proposal.weighing import MilestoneWeight
+
+Reached = Literal["yes", "no", "unknown", "at_start"]
+"""``at_start``: it was so before the first step, and earned nothing."""
+_NOTHING = 1e-9
+
+
+class ReachedMilestones(NamedTuple):
+    """What one episode reached, by the milestone's id; ``success`` None: nobody knows."""
+
+    success: bool | None
+    reached: Mapping[str, Reached]
+
+
+@dataclass(frozen=True, slots=True)
+class ReachCount:
+    """In how many episodes a milestone was reached (``yes``), of those where it is known.
+
+    ``good`` and ``bad``: episodes that succeeded and failed, and in which it is known; ``in_good``
+    and ``in_bad``: those of them that reached it.
+    """
+
+    yes: int
+    no: int
+    unknown: int
+    at_start: int
+    in_good: int
+    good: int
+    in_bad: int
+    bad: int
+
+    @property
+    def known_count(self) -> int:
+        """In how many episodes it is known whether the agent reached it."""
+        return self.yes + self.no
+
+    @property
+    def weight(self) -> MilestoneWeight | None:
+        """Return the weight that the counts suggest; None without successes or failures."""
+        if not self.good or not self.bad:
+            return None
+        return MilestoneWeight(self.in_good, self.good, self.in_bad, self.bad)
+
+    def lift_interval(self) -> tuple[float, float]:
+        """Return the 95 % interval of the lift: Katz et al. (1978) for a ratio of two shares, of
+        the counts as `MilestoneWeight` has them, with a run more that reached it and one that did
+        not."""
+        in_good, good, in_bad, bad = self.in_good + 1, self.good + 2, self.in_bad + 1, self.bad + 2
+        lift = in_good / good / (in_bad / bad)
+        width = math.exp(Z * math.sqrt(1 / in_good - 1 / good + 1 / in_bad - 1 / bad))
+        return lift / width, lift * width
+
+
+def read_reached(result: Result, success: bool | None, ids: Iterable[str]) -> ReachedMilestones:
+    """Return which milestones of ``ids`` an episode reached, by what it is worth."""
+    rewards = result["rewards"]
+    surely = _sum_values(m for reward in rewards for m in _certain(reward))
+    at_start = {m["id"] for m in result["baseline"]}
+    is_whole = bool(rewards) and result["closed"] and all(_is_known(one) for one in rewards)
+
+    def tell(id: str) -> Reached:
+        if abs(surely.get(id, 0.0)) > _NOTHING:
+            return "yes"
+        if not is_whole:
+            return "unknown"
+        return "at_start" if id in at_start else "no"
+
+    return ReachedMilestones(success, {id: tell(id) for id in ids})
+
+
+def count_reached(episodes: Sequence[ReachedMilestones], id: str) -> ReachCount:
+    """Count the episodes in which a milestone was reached."""
+    told = [(one.success, one.reached[id]) for one in episodes]
+    of = [reached for _, reached in told]
+    return ReachCount(
+        yes=of.count("yes"),
+        no=of.count("no"),
+        unknown=of.count("unknown"),
+        at_start=of.count("at_start"),
+        in_good=told.count((True, "yes")),
+        good=told.count((True, "yes")) + told.count((True, "no")),
+        in_bad=told.count((False, "yes")),
+        bad=told.count((False, "yes")) + told.count((False, "no")),
+    )
+
+
+def _sum_values(milestones: Iterable[MilestoneJson]) -> dict[str, float]:
+    """Return what each milestone came to, a penalty below 0: what was taken back is subtracted."""
+    sums: dict[str, float] = {}
+    for one in milestones:
+        sums[one["id"]] = sums.get(one["id"], 0.0) + one["value"]
+    return sums
+
+
+def _is_known(reward: RewardJson) -> bool:
+    """Return whether a step is known whole."""
+    return reward["reward"] is not None and not (reward["reason"] or "").startswith(PARTLY)
+
+
+def _certain(reward: RewardJson) -> list[MilestoneJson]:
+    """Return the milestones of a step that came true for certain, after the first step began: of
+    one of which only penalties are known these alone."""
+    if reward["reward"] is None:
+        return []
+    return [
+        one
+        for one in reward["milestones"]
+        if not one["baseline"] and (_is_known(reward) or one["worth"] < 0)
+    ]
