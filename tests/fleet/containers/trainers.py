@@ -132,7 +132,7 @@ def shop_episode(episode: Episode, playwright: Playwright, shop: str, note: dict
     finally:
         browser.close()
     # Of what stood before the first step: where resets leave nothing behind, each episode's is the same.
-    note["start"] = episode.start_state().digest
+    note["start"] = episode.start_state().facts
 
 
 def work(client: RewardClient, given: argparse.Namespace) -> None:
