@@ -435,11 +435,13 @@ def test_a_tree_of_paths_forgets_what_it_lets_go() -> None:
 
 
 def test_files_without_a_hash_are_compared_by_size_and_time() -> None:
-    """Above the hash limit, a change of size or time is a change."""
+    """Above the hash limit, a change of size or time is a change; of the inode's own time too,
+    which nobody can set back."""
     fold = RootFold()
-    fold.present("a", FileFacts(10, None, 1, unread="large"))
-    for mtime, kinds in ((1, []), (2, ["file.modified"])):
-        found = FileFacts(10, None, mtime, unread="large")
+    fold.present("a", FileFacts(10, None, 1, 1, unread="large"))
+    modified = ["file.modified"]
+    for mtime, ctime, kinds in ((1, 1, []), (2, 2, modified), (2, 3, modified)):
+        found = FileFacts(10, None, mtime, ctime, unread="large")
         look = fold.notice(Raw("closed", "a"))[0]
         assert isinstance(look, Look)
         said = fold.finish_look("a", look.ticket, found)

@@ -67,6 +67,33 @@ async def test_a_file_of_many_names_says_so(tmp_path: Path) -> None:
         assert "links" not in watch.data("plain")
 
 
+async def test_what_is_written_under_another_name_with_its_times_set_back_is_told(
+    tmp_path: Path,
+) -> None:
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    root.mkdir()
+    (root / "a").write_text("one")
+    os.link(root / "a", elsewhere)
+    async with Watch(root) as watch:
+        before = elsewhere.stat()
+        elsewhere.write_text("two")
+        os.utime(elsewhere, ns=(before.st_atime_ns, before.st_mtime_ns))
+        await watch.fenced()
+        await watch.source.before_seal(0, closing=False)
+        assert watch.changes == [("file.modified", "a")]
+
+
+async def test_a_name_that_is_renamed_twice_and_gone_at_once_was_there(tmp_path: Path) -> None:
+    async with Watch(tmp_path) as watch:
+        (tmp_path / "a").write_text("a")
+        (tmp_path / "a").rename(tmp_path / "b")
+        (tmp_path / "b").rename(tmp_path / "b.tmp")
+        (tmp_path / "b.tmp").unlink()
+        await watch.fenced()
+        await watch.source.before_seal(0, closing=False)
+        assert watch.changes == [("file.vanished", "b")]
+
+
 async def test_what_would_block_is_not_opened(tmp_path: Path) -> None:
     """Pipes, sockets and devices make no event, and a pipe's writer finds no reader."""
     with socket.socket(socket.AF_UNIX) as listening:

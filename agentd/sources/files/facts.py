@@ -63,7 +63,9 @@ class FileFacts(NamedTuple):
         if self.link is not None or other.link is not None:
             return self.link == other.link
         if self.sha256 is None or other.sha256 is None:
-            return (self.size, self.mtime, self.sha256) == (other.size, other.mtime, other.sha256)
+            # A writer can set the time of change back, and nobody the inode's own.
+            mine = (self.size, self.mtime, self.ctime, self.sha256)
+            return mine == (other.size, other.mtime, other.ctime, other.sha256)
         return self.sha256 == other.sha256
 
     def stands(self, found: FileGlance) -> bool:

@@ -169,7 +169,10 @@ class RootFold:
         self._know(path, now)
         changes = _permitted(path, known, now)
         before = (known.inode, known.size, known.mtime)
-        if before != (found.inode, found.size, found.mtime) or known.unread == "denied":
+        is_other = before != (found.inode, found.size, found.mtime)
+        # Who wrote it under another name may have set its times back; the inode's own moved.
+        is_touched = known.links > 1 and known.ctime != found.ctime and known.mode == mode
+        if is_other or is_touched or known.unread == "denied":
             changes.append(self._want(path, "write", when))
         return changes
 
@@ -326,9 +329,10 @@ class RootFold:
             changes.append(FileObservation("file.deleted", _named(path)))
         self._unknow(path)
         self._temps.pop(path, None)
-        self._pending.pop(path, None)
+        awaited = self._pending.pop(path, None)
         self._forget(path)
         changes.append(self._want(dest, via or "rename", "now", new=dest not in self.known))
+        self._pending[dest].written |= awaited is not None and awaited.written
         return changes
 
     def _move_to_temporary(self, path: str, dest: str) -> list[Do]:
