@@ -1,1 +1,0 @@
-"""Prints, per page, the books and the rewards."""
