@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from api.core.intervals import wilson
+from api.proposal.candidates import find_origin
+from api.proposal.mining import RecordedRun, propose
+from api.proposal.slots import InstructionTemplate, NoTemplateError, find_template, read_values
+from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.replay.task_tests import read_log
 from api.tasks.task_files import BadTaskError, load_task_yaml
 from detectors.engine.engine import Engine
 from detectors.task.ruleset import compile_task
-from lab.proposal.candidates import find_origin
-from lab.proposal.mining import RecordedRun, propose
-from lab.proposal.slots import InstructionTemplate, NoTemplateError, find_template, read_values
-from lab.proposal.writing import RecordingCounts, TaskHead, write_proposal
 
 BEGIN, END = "<!-- python -m benchmarks.proposal -->\n", "\n<!-- end of proposals -->"
 LEARNED = 3

@@ -22,6 +22,8 @@ from typing import Any
 
 import orjson
 
+from api.proposal.mining import RecordedRun, propose
+from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.tasks.task_files import check_task, load_task_yaml
 from benchmarks.proposal import PageCounts, count_verdict, share, sum_counts
 from detectors.engine.engine import Engine
@@ -30,8 +32,6 @@ from detectors.task.ruleset import Ruleset, compile_task
 from lab.benchmarks import infinity
 from lab.benchmarks.json_patch import PatchError, apply_patch
 from lab.benchmarks.state_values import StateTask
-from lab.proposal.mining import RecordedRun, propose
-from lab.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from tests.importing.heard import Browser
 from tests.support.logs import ORIGIN, episode, log, went
 

@@ -12,6 +12,16 @@ from pathlib import Path
 from typing import Annotated
 
 from api.core.yaml_text import MAX_BYTES, BadYamlError, read_yaml
+from api.proposal.candidates import find_origin
+from api.proposal.mining import RecordedRun, propose, score_log
+from api.proposal.slots import (
+    InstructionTemplate,
+    NoTemplateError,
+    Values,
+    find_template,
+    read_values,
+)
+from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import read_log
 from api.tasks.task_files import BadTaskError, load_task_yaml
@@ -21,16 +31,6 @@ from detectors.model.codec import CodecError
 from detectors.model.json_value import JsonValue
 from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
-from lab.proposal.candidates import find_origin
-from lab.proposal.mining import RecordedRun, propose, score_log
-from lab.proposal.slots import (
-    InstructionTemplate,
-    NoTemplateError,
-    Values,
-    find_template,
-    read_values,
-)
-from lab.proposal.writing import RecordingCounts, TaskHead, write_proposal
 
 
 def run(

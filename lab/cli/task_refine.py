@@ -14,6 +14,9 @@ from tqdm import tqdm
 
 from api.cli.common import whole_number
 from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Stored, run_guarded
+from api.proposal.reach import ReachedMilestones, read_reached
+from api.proposal.refining import TaskRefinement, describe_finding, refine
+from api.proposal.task_text import NotEditableError, TaskText
 from api.rescoring import stored as stored_episodes
 from api.rescoring.corpus import CorpusSelection, StoredEpisode
 from api.rescoring.crews import answers
@@ -25,9 +28,6 @@ from common.command_line import option
 from common.regular_file import NotRegularError, read_regular
 from detectors.task.language import Task
 from detectors.task.templates import PARAMETERS, written_version
-from lab.proposal.reach import ReachedMilestones, read_reached
-from lab.proposal.refining import TaskRefinement, describe_finding, refine
-from lab.proposal.task_text import NotEditableError, TaskText
 
 NOTHING_KNOWN = 1
 MAX_BYTES = 4 << 20

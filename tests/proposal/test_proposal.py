@@ -12,14 +12,14 @@ import pytest
 import yaml
 
 from api.cli.main import main
+from api.proposal.candidates import candidates_of, find_origin
+from api.proposal.mining import Proposal, RecordedRun, find_anchor, propose
+from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.suggestions.event_values import read_body
 from detectors.model.codec import encode_event
 from detectors.model.types import Event
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
-from lab.proposal.candidates import candidates_of, find_origin
-from lab.proposal.mining import Proposal, RecordedRun, find_anchor, propose
-from lab.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from tests.support.logs import (
     ORIGIN,
     Said,

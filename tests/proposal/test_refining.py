@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from api.rewards.scored_episode import Result, score
-from api.tasks.task_files import load_task_yaml
-from detectors.model.codec import GENESIS, decode_segment, encode_segment
-from detectors.task.language import Task
-from detectors.task.ruleset import compile_task
-from lab.proposal.reach import (
+from api.proposal.reach import (
     ReachCount,
     Reached,
     ReachedMilestones,
     count_reached,
     read_reached,
 )
-from lab.proposal.refining import MIN_EACH, MIN_EPISODES, describe_finding, refine
-from lab.proposal.task_text import NotEditableError, TaskText
+from api.proposal.refining import MIN_EACH, MIN_EPISODES, describe_finding, refine
+from api.proposal.task_text import NotEditableError, TaskText
+from api.rewards.scored_episode import Result, score
+from api.tasks.task_files import load_task_yaml
+from detectors.model.codec import GENESIS, decode_segment, encode_segment
+from detectors.task.language import Task
+from detectors.task.ruleset import compile_task
 from tests.support.logs import Said, clicked, episode, filled, log, went
 
 TASK = """\

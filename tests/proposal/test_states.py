@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from api.proposal.mining import Proposal, RecordedRun, propose
+from api.proposal.states import state_candidates
 from detectors.model.json_value import JsonObject
 from detectors.model.types import Event
-from lab.proposal.mining import Proposal, RecordedRun, propose
-from lab.proposal.states import state_candidates
 from tests.support.logs import ORIGIN, Said, clicked, episode, finished, log, went
 
 ROWS = [{"id": 1, "to": "Ada", "read": False}, {"id": 2, "to": "Bob", "read": False}]

@@ -12,11 +12,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from api.proposal.mining import RecordedRun, propose
+from api.proposal.weighing import MilestoneWeight, share_components
+from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
-from lab.proposal.mining import RecordedRun, propose
-from lab.proposal.weighing import MilestoneWeight, share_components
-from lab.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from tests.support.examples import examples
 from tests.support.logs import ORIGIN, Said, clicked, episode, filled, finished, log, went
 

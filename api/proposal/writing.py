@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from api.proposal.mining import ConditionSupport, Proposal, find_anchor
+from api.proposal.slots import Values, fill_task
+from api.proposal.weighing import MilestoneWeight, share_components
 from detectors.model.json_value import JsonValue
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
-from lab.proposal.mining import ConditionSupport, Proposal, find_anchor
-from lab.proposal.slots import Values, fill_task
-from lab.proposal.weighing import MilestoneWeight, share_components
 
 PENALTY = 0.1
 WIDTH = 4_000

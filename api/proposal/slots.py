@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from api.proposal.candidates import TaskCandidate
 from detectors.model.json_value import JsonObject, JsonValue
 from detectors.task.templates import PARAMETERS, fill_template
-from lab.proposal.candidates import TaskCandidate
 
 Values = Mapping[str, str | int]
 """A run's value of each slot, by the slot's name."""

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
 
+from api.proposal.candidates import ANY_TEXT, TaskCandidate, candidates_of, join_parts
+from api.proposal.slots import Values, fill_task, with_slots
+from api.proposal.states import state_candidates
 from detectors.engine.engine import Engine
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue
@@ -16,9 +19,6 @@ from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import TaskError, task_from_json
-from lab.proposal.candidates import ANY_TEXT, TaskCandidate, candidates_of, join_parts
-from lab.proposal.slots import Values, fill_task, with_slots
-from lab.proposal.states import state_candidates
 
 MAX_CANDIDATES = 1_500
 EFFECTS = frozenset(("state_accepted", "request_accepted", "file_matches", "answer_matches"))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from api.core.intervals import Z
+from api.proposal.weighing import MilestoneWeight
 from api.rewards.scored_episode import Result
 from detectors.model.rewards import PARTLY, MilestoneJson, RewardJson
-from lab.proposal.weighing import MilestoneWeight
 
 Reached = Literal["yes", "no", "unknown", "at_start"]
 """``at_start``: it was so before the first step, and earned nothing."""

@@ -12,13 +12,13 @@ from typing import NamedTuple, TypeVar
 
 import orjson
 
+from api.proposal.candidates import TaskCandidate
 from api.suggestions.event_values import split_address
 from detectors.matchers.typed_base import json_text
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.sdk.request_facts import is_partial
-from lab.proposal.candidates import TaskCandidate
 
 MAX_FACTS = 64
 _ACCEPTED = range(200, 300)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from api.core.intervals import wilson
+from api.proposal.reach import ReachCount, ReachedMilestones, count_reached
 from detectors.task.language import MilestoneSpec, Task
-from lab.proposal.reach import ReachCount, ReachedMilestones, count_reached
 
 MIN_EPISODES = 10
 """Episodes in which a milestone is known, below which never and always say nothing."""
