@@ -42,6 +42,7 @@ READ: dict[str, str] = {
     "api task propose --from": "task propose --from {}",
     "api task propose --against": "task propose --from {shop} --against {}",
     "api task propose --instructions": "task propose --from {shop} --instructions {}",
+    "api task propose --draft": "task propose --from {shop} --draft {}",
     "api task refine file": "task refine {} --stored --data {data}",
     "api task import source": "task import {importer} {} --out {out}",
     "api coverage source": "coverage {importer} {}",

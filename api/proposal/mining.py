@@ -11,6 +11,7 @@ from statistics import fmean
 from api.proposal.candidates import ANY_TEXT, TaskCandidate, candidates_of, join_parts
 from api.proposal.slots import Values, fill_task, with_slots
 from api.proposal.states import state_candidates
+from api.proposal.weighing import EVEN_WEIGHTS
 from detectors.engine.engine import Engine
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue
@@ -389,6 +390,7 @@ def _task_of(candidates: Sequence[TaskCandidate], origin: str | None) -> dict[st
         "id": "proposal",
         "version": "1",
         "instruction": "proposal",
+        "weights": dict(EVEN_WEIGHTS),
         "milestones": milestones,
     }
     return {**task, "origin": origin} if origin else task

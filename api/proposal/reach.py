@@ -70,10 +70,22 @@ class ReachCount:
 
 def read_reached(result: Result, success: bool | None, ids: Iterable[str]) -> ReachedMilestones:
     """Return which milestones of ``ids`` an episode reached, by what it is worth."""
-    rewards = result["rewards"]
+    reached = find_reached(result["rewards"], result["baseline"], ids, is_closed=result["closed"])
+    return ReachedMilestones(success, reached)
+
+
+def find_reached(
+    rewards: Sequence[RewardJson],
+    baseline: Iterable[MilestoneJson],
+    ids: Iterable[str],
+    *,
+    is_closed: bool,
+) -> Mapping[str, Reached]:
+    """Return which milestones were reached in an episode of these rewards; ``baseline``: those that
+    were so at its start."""
     surely = _sum_values(m for reward in rewards for m in _certain(reward))
-    at_start = {m["id"] for m in result["baseline"]}
-    is_whole = bool(rewards) and result["closed"] and all(_is_known(one) for one in rewards)
+    at_start = {m["id"] for m in baseline}
+    is_whole = bool(rewards) and is_closed and all(_is_known(one) for one in rewards)
 
     def tell(id: str) -> Reached:
         if abs(surely.get(id, 0.0)) > _NOTHING:
@@ -82,7 +94,7 @@ def read_reached(result: Result, success: bool | None, ids: Iterable[str]) -> Re
             return "unknown"
         return "at_start" if id in at_start else "no"
 
-    return ReachedMilestones(success, {id: tell(id) for id in ids})
+    return {id: tell(id) for id in ids}
 
 
 def count_reached(episodes: Sequence[ReachedMilestones], id: str) -> ReachCount:

@@ -72,12 +72,58 @@ class TaskText:
         spaces = indent[0] if indent is not None else ""
         self._insert(begin, "".join(f"{spaces}# {line}\n" for line in lines))
 
-    def apply(self, head: Sequence[str]) -> str:
-        """Return the changed text, with comments before all of it."""
+    def set_key(self, key: str, value: str) -> None:
+        """Give a key of the task another value, written as YAML in one line."""
+        node = self._top.get(key)
+        if node is None:
+            raise NotEditableError(f"{key}: expected it in the file itself")
+        is_block = isinstance(node, yaml.CollectionNode) and not node.flow_style
+        if is_block:
+            raise NotEditableError(f"{key}: expected a value in one line, in the file itself")
+        self._edits.append((node.start_mark.index, node.end_mark.index, value))
+
+    def remove(self, id: str) -> None:
+        """Take a milestone out, with the comments above it."""
+        milestone, _ = self._nodes[id]
+        order = [node for node, _ in self._nodes.values()]
+        place = order.index(milestone)
+        begin = self._begin_of(milestone)
+        last = place + 1 == len(order)
+        end = self._end_of_list() if last else self._begin_of(order[place + 1])
+        if begin >= end or milestone.start_mark.column == 0:
+            raise NotEditableError(f"milestone {id}: expected it in lines of its own")
+        self._edits.append((begin, end, ""))
+
+    def _begin_of(self, milestone: yaml.Node) -> int:
+        """Return where the lines of a milestone begin: the comments above it belong to it."""
+        begin = self._text.rfind("\n", 0, milestone.start_mark.index) + 1
+        if self._text[begin : milestone.start_mark.index].strip() not in ("", "-"):
+            raise NotEditableError("milestones: expected each in lines of its own")
+        while begin > 0:
+            before = self._text.rfind("\n", 0, begin - 1) + 1
+            if not self._text[before:begin].lstrip().startswith("#"):
+                break
+            begin = before
+        return begin
+
+    def _end_of_list(self) -> int:
+        """Return where the lines of the last milestone end."""
+        listed = self._top["milestones"]
+        end = listed.end_mark.index
+        return self._text.rfind("\n", 0, end) + 1 if end < len(self._text) else end
+
+    def apply(self, head: Sequence[str], tests: Sequence[str] = ()) -> str:
+        """Return the changed text, with comments before all of it, and lines of ``tests`` at its
+        end."""
         text = self._text
         for begin, end, new in sorted(self._edits, key=lambda one: one[:2], reverse=True):
             text = text[:begin] + new + text[end:]
-        return "".join(f"# {line}\n" for line in head) + text
+        ending = "" if text.endswith("\n") else "\n"
+        listed = "".join(f"{line}\n" for line in tests)
+        if tests and "tests" in self._top:
+            raise NotEditableError("tests: expected none in a draft")
+        below = f"{ending}tests:\n{listed}" if tests else ""
+        return "".join(f"# {line}\n" for line in head) + text + below
 
     def _replace(self, node: yaml.ScalarNode, new: str) -> None:
         self._edits.append((node.start_mark.index, node.end_mark.index, new))

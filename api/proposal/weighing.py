@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from detectors.task.value_types import COMPONENTS
+
 _DIGITS = 4
 """Digits after the point of a weight."""
 _UNITS: int = 10**_DIGITS
 """How many of the smallest weight make 1."""
+EVEN_WEIGHTS: Mapping[str, float] = dict.fromkeys(COMPONENTS, 1.0)
+"""Of a task that is only to be read or run: those of tools, windows and answers have no default."""
 REST_UNITS = 4_000
 """What all components but the goal's share, in units of the smallest weight."""
 

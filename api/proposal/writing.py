@@ -10,7 +10,7 @@ import yaml
 
 from api.proposal.mining import ConditionSupport, Proposal, find_anchor
 from api.proposal.slots import Values, fill_task
-from api.proposal.weighing import MilestoneWeight, share_components
+from api.proposal.weighing import EVEN_WEIGHTS, MilestoneWeight, share_components
 from detectors.model.json_value import JsonValue
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
@@ -29,6 +29,7 @@ class TaskHead:
     origin: str | None
     examples: Values = field(default_factory=dict)
     """A value for each slot of the instruction, by name: the first success's own."""
+    version: str = "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ def write_proposal(
     entries = _entries(names, proposal, weights)
     lines = [f"# A draft, proposed from {counts.good} successes and {counts.bad} failures."]
     lines += [f"# Note: {note}." for note in proposal.notes]
-    lines += _write_head(head)
-    lines += _write_shares(_share(head, entries))
+    lines += write_head(head)
+    lines += write_shares(share_weights(head, entries))
     lines.append("milestones:")
     evidence = dict(names)
     for entry in entries:
@@ -61,9 +62,9 @@ def write_proposal(
             lines += _write_evidence(support, counts)
             lines += _write_weight(weights.get(str(entry["id"])))
             lines += _write_notes(entry, support, head.instruction)
-        lines += _write_entry(entry)
+        lines += write_entry(entry)
     if tests:
-        lines += ["tests:", *(f"  - {_flow(test)}" for test in tests)]
+        lines += ["tests:", *(f"  - {write_flow(test)}" for test in tests)]
     return "\n".join(lines) + "\n"
 
 
@@ -97,27 +98,27 @@ def _entries(
     return [*entries, {"id": done, "when": {"goal": {"requires": goal_names}}}]
 
 
-def _write_head(head: TaskHead) -> Iterator[str]:
+def write_head(head: TaskHead) -> Iterator[str]:
     """Yield the lines before the weights."""
-    yield f"id: {_flow(head.id)}"
-    yield 'version: "1"'
-    yield f"instruction: {_flow(head.instruction)}"
+    yield f"id: {write_flow(head.id)}"
+    yield f'version: "{head.version}"'
+    yield f"instruction: {write_flow(head.instruction)}"
     if head.origin:
-        yield f"origin: {_flow(head.origin)}"
+        yield f"origin: {write_flow(head.origin)}"
     if head.examples:
         yield "parameters:"
         for name, value in head.examples.items():
-            yield f"  {name}: {_flow({'example': value})}"
+            yield f"  {name}: {write_flow({'example': value})}"
 
 
-def _write_shares(shares: Mapping[str, float]) -> Iterator[str]:
+def write_shares(shares: Mapping[str, float]) -> Iterator[str]:
     """Yield the line of the components' weights, with what they come from."""
     if len(shares) > 1:
         yield (
             "# What the goal leaves is shared as the weights of the milestones are: a weight is"
             " worth the same in each component."
         )
-    yield f"weights: {_flow(dict(shares))}"
+    yield f"weights: {write_flow(dict(shares))}"
 
 
 def _write_evidence(support: ConditionSupport, counts: RecordingCounts) -> Iterator[str]:
@@ -149,10 +150,11 @@ def _write_notes(
         yield f"  # in the instruction: {words}"
 
 
-def _write_entry(entry: Mapping[str, JsonValue]) -> Iterator[str]:
+def write_entry(entry: Mapping[str, JsonValue]) -> Iterator[str]:
+    """Yield the lines of a milestone, a key each."""
     first = True
     for key, value in entry.items():
-        yield f"  {'- ' if first else '  '}{key}: {_flow(value)}"
+        yield f"  {'- ' if first else '  '}{key}: {write_flow(value)}"
         first = False
 
 
@@ -193,12 +195,15 @@ def _name_milestones(supports: Sequence[ConditionSupport]) -> list[tuple[str, Co
     return named
 
 
-def _share(head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]) -> Mapping[str, float]:
+def share_weights(
+    head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]
+) -> Mapping[str, float]:
     """Return weights that sum to 1 over the components that the milestones have."""
     spec: dict[str, JsonValue] = {
         "id": head.id,
-        "version": "1",
+        "version": head.version,
         "instruction": head.instruction,
+        "weights": dict(EVEN_WEIGHTS),
         "milestones": list(entries),
         **({"origin": head.origin} if head.origin else {}),
     }
@@ -212,7 +217,7 @@ def _share(head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]) -> Mappin
     )
 
 
-def _flow(value: JsonValue) -> str:
+def write_flow(value: JsonValue) -> str:
     """Return a value as YAML in one line."""
     text = yaml.safe_dump(
         _plain(value), default_flow_style=True, allow_unicode=True, width=WIDTH, sort_keys=False

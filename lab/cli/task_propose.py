@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import sys
@@ -13,6 +14,13 @@ from typing import Annotated
 
 from api.core.yaml_text import MAX_BYTES, BadYamlError, read_yaml
 from api.proposal.candidates import find_origin
+from api.proposal.confirming import NotConfirmedError, confirm, write_confirmed
+from api.proposal.drafting import (
+    TaskDraftError,
+    draft_task,
+    find_named_origin,
+    for_drafting,
+)
 from api.proposal.mining import RecordedRun, propose, score_log
 from api.proposal.slots import (
     InstructionTemplate,
@@ -21,9 +29,14 @@ from api.proposal.slots import (
     find_template,
     read_values,
 )
+from api.proposal.task_text import NotEditableError
 from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import read_log
+from api.stages.judge.ballot import Bill
+from api.stages.judge.endpoint import Endpoint
+from api.stages.judge.settings import JudgeSettings, judge_settings
+from api.stages.peer import RefusedError, UnreachableError
 from api.tasks.task_files import BadTaskError, load_task_yaml
 from common.command_line import option
 from common.regular_file import NotRegularError, read_regular
@@ -38,29 +51,125 @@ def run(
     from_: Annotated[
         tuple[Path, ...],
         option("a recorded success, .mrec or .jsonl; may be given again", "GOOD", many=True),
-    ],
+    ] = (),
     against: Annotated[
         tuple[Path, ...], option("a recorded failure; may be given again", "BAD", many=True)
     ] = (),
     instruction: Annotated[
-        str, option("what the agent was told; with --instructions, as a template", "TEXT")
+        str,
+        option(
+            "what the agent was told; with --instructions, as a template; without --from, what the"
+            " judge's endpoint (MILESTONED_JUDGE_URL) drafts a task of",
+            "TEXT",
+        ),
     ] = "",
     instructions: Annotated[
         Path | None,
         option("YAML: what the agent was told in each recording, by its file name", "FILE"),
     ] = None,
+    draft: Annotated[
+        Path | None, option("a draft of an instruction, to be confirmed by the recordings", "FILE")
+    ] = None,
     origin: Annotated[
-        str | None, option("the site (default: where most pages were opened)", "URL")
+        str | None,
+        option(
+            "the site (default: where most pages were opened, or what the instruction names)", "URL"
+        ),
     ] = None,
     id: Annotated[str, option("the task's id (default: proposal)", "ID")] = "proposal",
     out: Annotated[
         Path | None, option("a file that does not exist yet (default: print it)", "FILE")
     ] = None,
 ) -> int:
-    """Propose a task of what all successes share and failures lack; exit 1 if that is nothing."""
+    """Propose a task of what all successes share and failures lack, or draft one from an
+    instruction alone; exit 1 if that is nothing."""
     if out is not None and out.exists():
         print(f"--out {out}: expected a file that does not exist yet", file=sys.stderr)
         return 2
+    if not from_ and (against or draft is not None or instructions is not None or not instruction):
+        print(
+            "--from: expected a recorded success, or --instruction alone for a draft",
+            file=sys.stderr,
+        )
+        return 2
+    if not from_:
+        return _draft(TaskHead(id, instruction, origin or find_named_origin(instruction)), out)
+    if draft is not None:
+        return _confirm(draft, from_, against, out)
+    return _propose(from_, against, instruction, instructions, origin, id, out)
+
+
+def _draft(head: TaskHead, out: Path | None) -> int:
+    """Ask the judge's endpoint for a draft, and write it; exit 1 if its answer is none."""
+    try:
+        settings = judge_settings()
+        if settings is None:
+            raise ValueError("MILESTONED_JUDGE_URL: not set; expected the endpoint that drafts")
+        text = asyncio.run(_ask(for_drafting(settings), head))
+    except TaskDraftError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except (ValueError, UnreachableError, RefusedError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    if out is None:
+        print(text, end="")
+        return 0
+    out.write_text(text)
+    print(f"{out}: a draft; `milestoned task propose --from GOOD --draft {out}` confirms it")
+    return 0
+
+
+async def _ask(settings: JudgeSettings, head: TaskHead) -> str:
+    endpoint = Endpoint(settings)
+    try:
+        return await draft_task(endpoint, settings.model, head, Bill())
+    finally:
+        await endpoint.peer.close()
+
+
+def _confirm(file: Path, from_: Sequence[Path], against: Sequence[Path], out: Path | None) -> int:
+    """Hold a draft against recordings, and write what they confirm; exit 1 if that is no goal."""
+    try:
+        good, bad = _read_all(from_), _read_all(against)
+        text = read_regular(file, MAX_BYTES).decode()
+        task = load_task_yaml(text)
+        confirmation = confirm(task, good, bad)
+        counts = RecordingCounts(len(good), len(bad))
+        confirmed = load_task_yaml(write_confirmed(text, task, confirmation, counts, ()))
+        limits = [score_log(compile_task(confirmed), log) for log in bad]
+        folder = Path() if out is None else out.parent
+        tests = _list_tests(folder, list(from_), dict(zip(against, limits, strict=True)))
+        written = write_confirmed(text, task, confirmation, counts, tests)
+    except NotConfirmedError as error:
+        print(f"{file}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{file}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except (_UnreadableError, BadTaskError, NotEditableError) as error:
+        where = "" if isinstance(error, _UnreadableError) else f"{file}: "
+        print(f"{where}{error}", file=sys.stderr)
+        return 2
+    except (NotRegularError, UnicodeDecodeError) as error:
+        print(f"{file}: {error}", file=sys.stderr)
+        return 2
+    for one in confirmation.left_out:
+        print(f"left out {one.id}: {one.why}", file=sys.stderr)
+    _keep(written, out)
+    return 0
+
+
+def _propose(
+    from_: Sequence[Path],
+    against: Sequence[Path],
+    instruction: str,
+    instructions: Path | None,
+    origin: str | None,
+    id: str,
+    out: Path | None,
+) -> int:
+    """Propose a task from recordings, and write it."""
     try:
         good, bad, told = _read_runs(from_, against, instruction, instructions)
     except (_UnreadableError, NoTemplateError) as error:

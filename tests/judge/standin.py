@@ -233,7 +233,7 @@ class Standin:
             turn = sum(message["role"] == "assistant" for message in messages)
             tool, argument = TOOLS[min(turn, len(TOOLS) - 1)] if "asks" in ways else TOOLS[-1]
             return json.dumps({"thought": "I look it up", "tool": tool, "argument": argument})
-        if "You write checklists" in str(messages[0]["content"]):
+        if str(messages[0]["content"]).startswith(("You write checklists", "You write milestones")):
             drafted = self.folder / "draft.json"
             return "{}" if "prose-once" in ways and not repairing else drafted.read_text()
         prompts = [part["content"] for part in messages if part["role"] == "user"]

@@ -108,6 +108,25 @@ def test_a_file_counts_after_what_only_the_site_can_give() -> None:
     assert all(find_anchor(one, found) is None for one in found.milestones if one is not invoice)
 
 
+def test_answers_windows_and_tool_calls_are_proposed() -> None:
+    """Their components have no default weight; the goal is the answer that failures did not
+    give."""
+    window: Said = ("window.opened", {"app": "gedit", "window": "1", "title": "Notes"})
+    call: Said = ("agent.tool_called", {"call": "1", "tool": "search", "arguments": {}})
+    found = proposed(
+        [[[window], [call], [answered("42")]]] * 2, [[[window], [call], [answered("41")]]]
+    )
+    assert conditions(found) == [
+        {"window_opened": {"title": "Notes"}},
+        {"tool_called": {"tool": "search"}},
+        {"answer_matches": {"text": "42"}},
+    ]
+    assert [one.rule for one in found.goal] == ["answer_matches"]
+    text = write_proposal(TaskHead("a", "Say it.", ORIGIN), found, RecordingCounts(2, 1), ())
+    task = task_from_json(yaml.safe_load(text))
+    assert {task.weights[one.component] > 0 for one in task.milestones} == {True}
+
+
 def routed(*, loads: bool = False) -> list[list[Said]]:
     """A run in an application of one page, whose script makes its addresses; or a document is
     loaded there after all."""

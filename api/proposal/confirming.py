@@ -1,0 +1,142 @@
+"""A drafted task held against recordings: what all successes reached stays, the rest goes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from api.proposal.drafting import DRAFT_MARK, DRAFT_SUFFIX
+from api.proposal.mining import RecordedRun
+from api.proposal.reach import Reached, find_reached
+from api.proposal.task_text import NotEditableError, TaskText
+from api.proposal.weighing import share_components
+from api.proposal.writing import RecordingCounts, write_flow
+from api.verdicts.recorded import Playback
+from detectors.model.json_value import JsonValue
+from detectors.model.rewards import milestone_to_json, reward_to_json
+from detectors.task.language import Task
+from detectors.task.ruleset import compile_task
+
+_WORDS: Mapping[Reached, str] = {
+    "no": "not reached in",
+    "unknown": "not known in",
+    "at_start": "so at the start of",
+}
+
+
+class NotConfirmedError(ValueError):
+    """The recordings do not confirm the draft; the message says which of its parts, and where."""
+
+
+class LeftOut(NamedTuple):
+    """A milestone that is not in the confirmed task, and why."""
+
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """``kept``: how many successes and failures reached each milestone that stays."""
+
+    kept: Mapping[str, RecordingCounts]
+    left_out: Sequence[LeftOut]
+
+
+def confirm(task: Task, good: Sequence[RecordedRun], bad: Sequence[RecordedRun]) -> Confirmation:
+    """Hold a draft against recordings: each success must reach its goal, and no failure.
+
+    A milestone stays if all successes reached it for certain. Raises `NotConfirmedError`.
+    """
+    in_good = {log.name: _read_log(task, log) for log in good}
+    in_bad = {log.name: _read_log(task, log) for log in bad}
+    for goal in _goals_of(task):
+        for name, reached in in_good.items():
+            if reached[goal] != "yes":
+                missing = [id for id in _required_by(task, goal) if reached[id] != "yes"]
+                raise NotConfirmedError(
+                    f"{goal} is {_WORDS[reached[goal]]} {name}, expected a success to reach it;"
+                    f" missing: {', '.join(missing) or 'nothing'}"
+                )
+        for name, reached in in_bad.items():
+            if reached[goal] == "yes":
+                raise NotConfirmedError(f"{goal} is reached in {name}, expected no failure to")
+    kept: dict[str, RecordingCounts] = {}
+    left_out: list[LeftOut] = []
+    for spec in task.milestones:
+        doubts = [
+            f"{_WORDS[of[spec.id]]} {name}" for name, of in in_good.items() if of[spec.id] != "yes"
+        ]
+        if doubts and spec.penalty is None:
+            left_out.append(LeftOut(spec.id, ", ".join(doubts)))
+            continue
+        kept[spec.id] = RecordingCounts(
+            len(good) - len(doubts), sum(of[spec.id] == "yes" for of in in_bad.values())
+        )
+    return Confirmation(kept, left_out)
+
+
+def write_confirmed(
+    text: str,
+    task: Task,
+    confirmation: Confirmation,
+    counts: RecordingCounts,
+    tests: Sequence[Mapping[str, JsonValue]],
+) -> str:
+    """Return a draft's text as a confirmed task: without its mark and what is left out, with the
+    recordings as its tests. Raises `NotEditableError`."""
+    version = written_draft_version(task)
+    lines = [line for line in text.splitlines(keepends=True) if not line.startswith(DRAFT_MARK)]
+    edited = TaskText("".join(lines))
+    edited.set_key("version", write_flow(version))
+    kept = [one for one in task.milestones if one.id in confirmation.kept]
+    weighed = [
+        (one.component, one.weight)
+        for one in kept
+        if one.penalty is None and one.component != "goal"
+    ]
+    edited.set_key("weights", write_flow(dict(share_components(weighed))))
+    for one in confirmation.left_out:
+        edited.remove(one.id)
+    for id, reached in confirmation.kept.items():
+        edited.comment(
+            id,
+            [
+                f"in {reached.good} of {counts.good} successes and {reached.bad} of {counts.bad}"
+                " failures"
+            ],
+        )
+    head = f"Drafted by a model, confirmed by {counts.good} successes and {counts.bad} failures."
+    notes = [f"Left out: {one.id}, {one.why}." for one in confirmation.left_out]
+    return edited.apply([head, *notes], [f"  - {write_flow(test)}" for test in tests])
+
+
+def written_draft_version(task: Task) -> str:
+    """Return the version that a draft has once it is confirmed. Raises `NotEditableError` for a
+    task that is none."""
+    version = task.version.partition("+")[0]
+    if not version.endswith(DRAFT_SUFFIX) or version == DRAFT_SUFFIX:
+        raise NotEditableError(
+            f"version: got {version[:80]}, expected that of a draft, such as 1{DRAFT_SUFFIX}"
+        )
+    return version.removesuffix(DRAFT_SUFFIX)
+
+
+def _read_log(task: Task, log: RecordedRun) -> Mapping[str, Reached]:
+    """Return which milestones a recording reached, by their ids."""
+    playback = Playback(compile_task(task), log.events[0].episode)
+    outcome = playback.take(log.events)
+    at_start = [milestone_to_json(one) for one in outcome.milestones if one.baseline]
+    rewards = [reward_to_json(reward) for reward in playback.rewards]
+    ids = [one.id for one in task.milestones]
+    return find_reached(rewards, at_start, ids, is_closed=playback.engine.closed)
+
+
+def _goals_of(task: Task) -> list[str]:
+    return [one.id for one in task.milestones if one.when.rule == "goal"]
+
+
+def _required_by(task: Task, goal: str) -> list[str]:
+    [spec] = [one for one in task.milestones if one.id == goal]
+    return [str(name) for name in spec.when.args.get("requires", ())]
