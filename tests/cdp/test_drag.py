@@ -54,6 +54,29 @@ async def test_nothing_is_dropped_where_nothing_takes_it(
         assert not watch.all("element.dropped")
 
 
+CARRIED = """<style>* { margin: 0 } li { width: 200px; height: 30px }</style><ul id=list aria-label=List><li draggable=true id=one>One
+<li draggable=true id=two>Two<li draggable=true id=three>Three</ul><script>
+list.ondragstart = (event) => { window.held = event.target }
+list.ondragenter = ({ target }) => { if (target.localName === 'li' && target !== held) target.after(held) }
+</script>"""
+
+
+async def test_a_list_that_is_sorted_while_something_is_carried_needs_no_drop(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", CARRIED))
+        await page.mouse.move(60, 15)
+        await page.mouse.down()
+        for y in (20, 30, 45, 60, 75):
+            await page.mouse.move(60, y)
+        await page.mouse.up()
+        drop = await watch.one("element.dropped")
+        await watch.fence()
+        assert watch.all("element.pressed") == []
+    assert (drop["element"]["id"], drop["index"], drop["trusted"]) == ("one", 2, True)
+
+
 async def test_a_drop_by_page_script_is_not_trusted(
     browser: Chromium, page: Page, site: Site
 ) -> None:

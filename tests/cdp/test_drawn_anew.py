@@ -34,6 +34,14 @@ CLEARING = {
         """<form onsubmit="out.append(i.value); i.value = ''; return false">
       <input id=i aria-label=Todo></form>"""
     ),
+    "an editor that is taken away": (
+        """<p id=p><i id=i contenteditable aria-label=Todo onkeydown="if (event.key === 'Enter') {
+      out.append(this.textContent); event.preventDefault(); this.remove() }"></i></p>"""
+    ),
+    "the last letter": (
+        """<input id=i aria-label=Todo oninput="if (this.value === 'Buy milk') { out.append(this.value);
+      this.value = '' }">"""
+    ),
     "drawn anew": (
         """<p id=p><input id=i aria-label=Todo onkeydown="if (event.key === 'Enter') {
       const own = p.innerHTML; out.append(this.value); p.innerHTML = ''; p.innerHTML = own; i.focus() }"></p>"""
@@ -62,7 +70,77 @@ async def test_what_enter_clears_was_filled_in(
         assert await page.inner_text("#out") == "Buy milk"
         assert watch.all("field.filled", value="Buy milk", trusted=True)
         last = watch.all("field.filled")[-1]
-    assert last["value"].strip() == "", "and it holds nothing now"
+        is_gone = bool(watch.all("field.removed"))
+    assert is_gone or last["value"].strip() == "", "and it holds nothing now"
+
+
+@pytest.mark.parametrize("event", ["oninput", "onchange"])
+async def test_an_option_that_a_page_takes_at_once_was_chosen(
+    browser: Chromium, page: Page, site: Site, event: str
+) -> None:
+    body = f"""<select id=s aria-label=Do {event}="out.append(this.value); this.selectedIndex = 0">
+      <option value=''>Choose<option>Sort</select><p id=out></p>"""
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", body))
+        await page.focus("#s")
+        await page.keyboard.press("ArrowDown")
+        await fenced(watch)
+        assert await page.inner_text("#out") == "Sort"
+        told = [(data["value"], data["trusted"]) for data in watch.all("field.filled")]
+    assert ("Sort", True) in told
+    assert told[-1][0] == ""
+
+
+REFUSING = "if (!/^[0-9]*$/.test(this.value)) this.value = ''"
+
+
+async def test_what_a_page_refuses_at_once_was_not_filled_in(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", f'<input id=i aria-label=Code oninput="{REFUSING}">'))
+        await page.focus("#i")
+        await page.keyboard.insert_text("abc")
+        await page.keyboard.type("x")
+        await fenced(watch)
+        assert {data["value"] for data in watch.all("field.filled")} <= {""}
+
+
+MASKS = {
+    "keys": (
+        'onkeydown="if (event.key.length === 1) { event.preventDefault(); this.value += event.key }'
+        '"'
+    ),
+    "beforeinput": 'onbeforeinput="event.preventDefault(); this.value += event.data"',
+}
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+async def test_what_a_page_writes_for_a_key_was_filled_in_by_hand(
+    browser: Chromium, page: Page, site: Site, mask: str
+) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", f"<input id=i aria-label=Day {mask}>"))
+        await page.focus("#i")
+        await page.keyboard.type("2026")
+        await fenced(watch)
+        last = watch.all("field.filled")[-1]
+    assert (last["value"], last["trusted"]) == ("2026", True)
+
+
+@pytest.mark.parametrize("kind", ["checkbox", "radio"])
+@pytest.mark.parametrize("mark", ["checked", ""])
+async def test_a_box_that_is_drawn_anew_by_its_click_is_set_by_hand_as_it_was_clicked(
+    browser: Chromium, page: Page, site: Site, kind: str, mark: str
+) -> None:
+    box = f"<input type={kind} id=i name=n aria-label=Agree %s>"
+    body = f'<p id=p onclick="this.innerHTML = `{box % mark}`">{box % ""}</p>'
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", body))
+        await page.click("#i")
+        await fenced(watch)
+        told = watch.all("field.filled", checked=True)
+    assert [data["trusted"] for data in told] == ([True] if mark else [])
 
 
 async def test_what_a_page_formats_at_once_was_never_held(

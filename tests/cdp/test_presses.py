@@ -49,6 +49,50 @@ async def test_a_press_that_no_click_follows_is_told(
     assert told[0]["element"]["id"] in ("x", "r"), "as it was before the page's handlers"
 
 
+LET_GO = {
+    "a link, which the browser drags": '<a id=x style="display: block" href=/ onmousedown="window.done = 1">Go</a>',
+    "what can be dragged": '<button id=x draggable=true onmousedown="window.done = 1">Go</button>',
+    "what the page does not let be dragged": (
+        '<button id=x draggable=true ondragstart="return false">Go</button>'
+    ),
+    "a button that acts at once": '<button id=x onpointerdown="window.done = 1">Go</button>',
+    "a button whose page clicks another": (
+        '<button id=x onpointerdown="b.click()" onpointerup="b.click()">Go</button><i id=b></i>'
+    ),
+}
+
+
+@pytest.mark.parametrize("body", LET_GO.values(), ids=LET_GO)
+async def test_a_press_that_is_let_go_on_another_element_is_told(
+    browser: Chromium, page: Page, site: Site, body: str
+) -> None:
+    """Whatever the browser makes of that: a drag that nothing takes, a click on what both are in."""
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", f"{STYLE}<div>{body}</div><div id=a></div>"))
+        await page.mouse.move(30, 10)
+        await page.mouse.down()
+        await page.mouse.move(40, 60, steps=5)
+        await page.mouse.up()
+        pressed = await watch.one("element.pressed")
+        await watch.fence()
+    assert (pressed["element"]["id"], pressed["trusted"], pressed["moved"]) == ("x", True, [10, 50])
+    assert not [data for data in watch.all("element.clicked") if data["element"].get("id") == "x"]
+
+
+async def test_a_touch_of_what_goes_at_once_is_told(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    body = f"{STYLE}<button id=x ontouchstart='this.remove()'>Go</button>"
+    point = {"touchPoints": [{"x": 30, "y": 10}]}
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", body))
+        hand = await page.context.new_cdp_session(page)
+        await hand.send("Input.dispatchTouchEvent", {"type": "touchStart", **point})
+        await hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        pressed = await watch.one("element.pressed")
+    assert (pressed["element"]["id"], pressed["trusted"]) == ("x", True)
+
+
 CLICKS = {
     "a button": ("<button id=x>Go</button>", "click"),
     "a canvas": ("<canvas id=x></canvas>", "click"),

@@ -110,7 +110,7 @@ class ElementDropped(InFrame):
     in, nearest first; `files`: names that came from outside; `text`: what was carried; `index`: its
     new place among its siblings, from 0. `by` is pointer where the page makes drags itself: the
     element followed the pointer, `moved` [x, y] CSS pixels, or changed its place; whether the page
-    took it is not known."""
+    took it is not known. What the page moved while the browser carried it needs no drop."""
 
     element: NotRequired[Element]
     target: NotRequired[Element]

@@ -4,7 +4,7 @@
 
 import { isField } from "./fields.js";
 import { parentOf } from "./element.js";
-import { isReplaced, placeOf, within } from "./dropping.js";
+import { isReplaced, placeOf, under, within } from "./dropping.js";
 
 const FAR = 4; // CSS pixels
 const NEAR = 8;
@@ -77,9 +77,4 @@ function follows({ element, box }, dx, dy) {
   const went = ([own, hand]) => Math.abs(own - hand) <= NEAR + SHARE * Math.abs(hand);
   const [main, other] = along;
   return Math.abs(main[0]) >= FAR && went(main) && (went(other) || Math.abs(other[0]) < 1);
-}
-
-// What lies below what was carried.
-function under([x, y], carried) {
-  return document.elementsFromPoint(x, y).find((element) => !carried?.contains(element)) ?? null;
 }

@@ -1,4 +1,5 @@
-// Drag and drop by the browser's own means: a `drop` comes only where the page (or a field) takes what is carried.
+// Drag and drop by the browser's own means: a `drop` comes only where the page (or a field) takes what is carried. A page
+// that moves it while it is carried needs none.
 
 import { clickedElement, parentOf } from "./element.js";
 
@@ -8,15 +9,22 @@ const MOST_WITHIN = 5;
 
 export function openDropping({ on, say, describe, secrets }) {
   let carried = null; // {element, described, place} as it was before the page's handlers change it
-  let dropped = null; // {told, carried}, until these have run
+  let dropped = null; // {told, carried, isOver}, until these have run; `isOver`: without a drop
 
   on("dragstart", (event) => {
     const path = event.composedPath().filter((node) => node.nodeType === 1);
     const element = path.find((one) => one.draggable) ?? path[0];
     carried = element ? { element, described: describe(element), place: placeOf(element) } : null;
   });
-  on("dragend", () => {
-    carried = null;
+  on("dragend", (event, trusted) => {
+    const was = carried;
+    if (event.isTrusted) carried = null;
+    if (!was || dropped?.carried === was) return;
+    flush();
+    const onto = under([event.clientX, event.clientY], was.element);
+    const told = { element: was.described, trusted, ...(onto && { target: describe(onto), ...within(onto) }) };
+    dropped = { told, carried: was, isOver: true };
+    setTimeout(flush);
   });
   on("drop", (event, trusted) => {
     flush();
@@ -29,6 +37,7 @@ export function openDropping({ on, say, describe, secrets }) {
     if (files.length) told.files = files;
     if (text) told.text = text;
     dropped = { told, carried };
+    carried = null;
     setTimeout(flush);
   });
 
@@ -37,11 +46,18 @@ export function openDropping({ on, say, describe, secrets }) {
     const drop = dropped;
     dropped = null;
     if (!drop) return;
-    if (drop.carried && isReplaced(drop.carried)) drop.told.index = placeOf(drop.carried.element).index;
+    const isMoved = drop.carried && isReplaced(drop.carried);
+    if (drop.isOver && !isMoved) return;
+    if (isMoved) drop.told.index = placeOf(drop.carried.element).index;
     say("element.dropped", drop.told);
   }
 
   return { flush };
+}
+
+// What lies below what was carried.
+export function under([x, y], carried) {
+  return document.elementsFromPoint(x, y).find((element) => !carried?.contains(element)) ?? null;
 }
 
 // The ids of what `element` stands in, nearest first: what was dropped on a list's item was dropped on the list.

@@ -151,7 +151,8 @@ export function openFields({ listenTo, say, describe, secrets, roots, aroundFiel
 
   // Values that no event told of: a script set them, or a form was reset. What a script drew anew stands for the field
   // of the same key that it drew over; what it took away, with nothing of its key, stands there no more.
-  function reportChanged(trusted, isLeftOut = () => false) {
+  // `isByHand`: whether a person put into such a one what it holds.
+  function reportChanged(trusted, isLeftOut = () => false, isByHand = () => trusted) {
     const left = new Map(); // key -> a field that was told and is gone
     for (const ref of [...told.keys()]) {
       const element = ref.deref();
@@ -169,7 +170,7 @@ export function openFields({ listenTo, say, describe, secrets, roots, aroundFiel
       if (told.has(refOf(element))) continue;
       const known = states.get(element);
       const isNews = known ? reported.has(element) || known.print !== printOf(element) : !isEmpty(element);
-      if (isNews || (left.size && left.has(keyOf(element, describe(element))))) report(element, { trusted });
+      if (isNews || (left.size && left.has(keyOf(element, describe(element))))) report(element, { trusted: isByHand(element) });
       else note(element, { print: printOf(element), trusted: false });
       left.delete(keys.get(element));
     }
@@ -179,6 +180,7 @@ export function openFields({ listenTo, say, describe, secrets, roots, aroundFiel
   return {
     keyOf: (element) => keyOf(element, describe(element)),
     printOf,
+    lastPrint: (element) => states.get(element)?.print,
     look,
     report,
     reportHeld,

@@ -1,6 +1,6 @@
 // What a person puts into fields and forms: input told as one when it rests, changes at once, then the submit.
 
-import { isField, isMarked, isUnsized, openFields, valueOf } from "./fields.js";
+import { hasValue, isField, isMarked, isUnsized, openFields, valueOf } from "./fields.js";
 import { formState } from "./forms.js";
 import { isEditingHost } from "./role.js";
 
@@ -12,7 +12,8 @@ export function openFilling(context) {
   const { on, listenTo, say, secrets, trust, wants } = context;
   const fields = openFields(context);
   const typing = wants("field.typed") ? openTyping(context, fields) : null;
-  // element -> {trusted, print of its last trusted input, settled: what it held after that}, to be told as one
+  // element -> {trusted, print of its last trusted input, entered: what that put there, settled: what it held after
+  // that}, to be told as one
   const filled = new Map();
   const unsized = new Map(); // file field -> how it was filled, until its files' sizes are known
   let timer = null;
@@ -41,19 +42,35 @@ export function openFilling(context) {
     if (timer === null) timer = setTimeout(flushInput, INPUT_WAIT_MS);
   }
 
-  // A page may empty a field as soon as it has what was typed (on Enter, on a comma), before that was told.
+  // A page may empty a field as soon as it has what was typed (on Enter, on a comma), or take an editor away, before
+  // that was told.
   function reportCleared(element, settled) {
-    if (settled && settled.print !== "" && settled.print !== fields.printOf(element)) {
-      fields.reportHeld(element, settled, { trusted: true });
-    }
+    if (!settled || settled.print === "") return;
+    const isGone = !element.isConnected && !hasValue(element) && settled.print !== fields.lastPrint(element);
+    if (isGone || settled.print !== fields.printOf(element)) fields.reportHeld(element, settled, { trusted: true });
   }
 
   // What the field holds once the page's own handlers of an input are through, which may format it; at the latest
   // before anything else is done.
   function settle(element, state) {
-    if (filled.get(element) === state && typeof fields.printOf(element) === "string") {
-      state.settled = { print: fields.printOf(element), value: valueOf(element) };
-    }
+    const print = fields.printOf(element);
+    if (filled.get(element) !== state || typeof print !== "string") return;
+    state.settled = isTaken(element, state.entered, print) ? state.entered : { print, value: valueOf(element) };
+  }
+
+  // What the page takes out of the field in its own handlers of the input that made it whole, and not what it refuses
+  // or formats: an option that was chosen, or a text that is no shorter than what stood there, and nothing is left of it.
+  function isTaken(element, entered, print) {
+    if (!entered || entered.print === print) return false;
+    if (element.localName === "select") return true;
+    return print === "" && entered.before !== "" && entered.print.length >= entered.before.length;
+  }
+
+  function enteredIn(element) {
+    const print = fields.printOf(element);
+    if (typeof print !== "string" || element.type === "file") return undefined;
+    const before = filled.get(element)?.settled?.print ?? fields.lastPrint(element) ?? "";
+    return { print, before, value: valueOf(element) };
   }
 
   function settleAll() {
@@ -77,8 +94,32 @@ export function openFilling(context) {
   on("input", (event, trusted) => {
     const element = event.currentTarget;
     if (trusted) fields.look(element);
-    note(element, { trusted, print: trusted ? fields.printOf(element) : filled.get(element)?.print });
+    const entered = trusted ? enteredIn(element) : undefined;
+    note(element, { trusted, entered, print: trusted ? fields.printOf(element) : filled.get(element)?.print });
     settleLater(element, trusted);
+  });
+  // A page may write into its field itself what a key or a paste puts there: a mask for dates does.
+  on("keydown paste", (event, trusted) => {
+    const element = trusted ? fieldOf(event) : null;
+    if (!element || !hasValue(element) || (event.type === "keydown" && !isWriting(event.key))) return;
+    const before = fields.printOf(element);
+    trust.atEnd(() => {
+      const print = fields.printOf(element);
+      if (print === before || filled.has(element) || !element.isConnected) return;
+      fields.look(element);
+      note(element, { trusted: true, print });
+    });
+  });
+  // A page may draw a box anew as it is clicked: then no `change` follows.
+  on("click", (event, trusted) => {
+    const element = trusted ? fieldOf(event) : null;
+    if (!element || !isMarked(element)) return;
+    const { checked } = element; // it has its new mark already
+    const key = fields.keyOf(element);
+    const isAlike = (other) => isMarked(other) && other.checked === checked && fields.keyOf(other) === key;
+    trust.atEnd(() => {
+      if (!element.isConnected) fields.reportChanged(false, undefined, isAlike);
+    });
   });
   // What editors make of it, by themselves or by the browser, is there when it is told.
   on("beforeinput", (event, trusted) => {
@@ -94,6 +135,7 @@ export function openFilling(context) {
     if (!element) return;
     typing?.flush();
     const own = filled.has(element) ? trustOf(element) : trusted;
+    if (filled.get(element)?.trusted) settle(element, filled.get(element));
     reportCleared(element, filled.get(element)?.settled);
     filled.delete(element);
     flushInput();
@@ -156,6 +198,10 @@ export function openFilling(context) {
       fields.reportStanding();
     },
   };
+}
+
+function isWriting(key) {
+  return key.length === 1 || key === "Backspace" || key === "Delete";
 }
 
 function fieldOf(event) {

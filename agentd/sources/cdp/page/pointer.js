@@ -1,6 +1,7 @@
 // Clicks of every kind, presses that no click followed, and where the pointer comes to rest.
 
 import { surroundings } from "./around.js";
+import { isReplaced, placeOf as standsAt } from "./dropping.js";
 import { clickedElement } from "./element.js";
 import { INTERACTIVE } from "./role.js";
 
@@ -37,40 +38,61 @@ function placeOf(event, element) {
   return { point: [event.clientX, event.clientY].map(Math.round), box: [x, y, width, height].map(Math.round) };
 }
 
-// A press on what the page replaces meanwhile, or that begins on one element and ends on another, is no click to the
-// browser. What was pressed is described as it was before the page's handlers.
+// A press on what the page replaces meanwhile, that begins on one element and ends on another, or of which the browser
+// makes a drag that nothing takes, is no click of that element. What was pressed is described as it was before the
+// page's handlers.
 function openPress(on, say, about, describe) {
-  let press = null; // {told, x, y}, from its beginning until a click or the turn after its end
+  let press = null; // {element, told, x, y}, from its beginning until its click, its drop or the turn after its end
   let isOver = false;
+  let carried = null; // {element, place} of what the browser drags since the press
 
   function flush() {
-    if (isOver) say("element.pressed", press.told);
+    if (isOver && !(carried && isReplaced(carried))) say("element.pressed", press.told); // else it was a drop
     if (isOver) press = null;
     isOver = false;
+  }
+
+  function forget() {
+    press = null;
+    isOver = false;
+  }
+
+  function end(event) {
+    const moved = [event.clientX - press.x, event.clientY - press.y].map(Math.round);
+    if (moved.some((one) => one !== 0)) press.told.moved = moved;
+    isOver = true;
+    setTimeout(flush); // a click comes before that
   }
 
   on("pointerdown", (event, trusted) => {
     flush();
     press = null;
+    carried = null;
     const element = clickedElement(event.composedPath());
     if (!element || event.button !== 0 || !event.isPrimary) return;
     const box = element.getBoundingClientRect();
     const described = describe(element);
     const at = [event.clientX - box.x, event.clientY - box.y].map(Math.round);
     const told = { element: described, at, trusted, ...about(event, element, described) };
-    press = { told, x: event.clientX, y: event.clientY };
+    press = { element, told, x: event.clientX, y: event.clientY };
   });
   on("pointerup", (event) => {
-    if (!press || !event.isPrimary) return;
-    const moved = [event.clientX - press.x, event.clientY - press.y].map(Math.round);
-    if (moved.some((one) => one !== 0)) press.told.moved = moved;
-    isOver = true;
-    setTimeout(flush); // a click comes before that
+    if (press && event.isPrimary) end(event);
   });
-  on("click dragstart pointercancel", () => {
-    press = null;
-    isOver = false;
+  on("click", (event) => {
+    if (press && event.isTrusted && event.composedPath().includes(press.element)) forget();
   });
+  on("dragstart", (event) => {
+    const element = event.composedPath().find((node) => node.nodeType === 1);
+    carried = event.isTrusted && element ? { element, place: standsAt(element) } : null;
+  });
+  on("dragend", (event) => {
+    if (!press || !carried || !event.isTrusted) return;
+    if (event.dataTransfer?.dropEffect === "none") end(event);
+    else forget();
+  });
+  on("drop", (event) => event.isTrusted && forget());
+  on("pointercancel", () => carried || forget()); // the browser scrolls by it
   return { flush };
 }
 
