@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from playwright.async_api import async_playwright
+from playwright.async_api import Page, async_playwright
 
 from agentd.core.source import SourceLostError
 from agentd.sources.cdp import CdpSource
 from agentd.sources.cdp.attach import page_stamp, script
+from agentd.sources.cdp.transport import websocket
 from tests.cdp.site import Site
 from tests.cdp.watching import Data, watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -48,6 +49,23 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
         after_a_restart.recall((seq, kind, data) for seq, (kind, data) in enumerate(watch.seen, 1))
         async with watching(browser, source=after_a_restart) as again:
             assert [data["tab"] for kind, data in again.seen if kind == "tab.closed"] == [old]
+
+
+async def test_a_message_without_measure_is_a_loss_and_not_the_daemon_s_end(
+    browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page can have any address told; here of more bytes than are taken."""
+    monkeypatch.setattr(websocket, "MAX_MESSAGE", 5 << 20)
+    source = CdpSource(browser.endpoint, None, {})
+    async with watching(browser, source=source) as watch:
+        await page.goto(site.url)
+        await page.evaluate("fetch('data:,' + 'x'.repeat(8_000_000)).then(() => 0)")
+        assert watch.task is not None
+        with pytest.raises(SourceLostError, match=r"closed the connection"):
+            await asyncio.wait_for(watch.task, 60)
+    async with watching(browser, source=source) as again:
+        await page.goto(site.page("/later", "later"))
+        await again.one("page.navigated", url=f"{site.url}/later")
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["the same daemon", "a restarted one"])

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.async_api import Page
 
+from agentd.sources.cdp.state.capture_plan import CapturePlan
 from detectors.matchers.values import body_fields
 from tests.cdp.site import Site
 from tests.cdp.watching import watching
@@ -166,3 +168,16 @@ async def test_nothing_is_fetched_that_nobody_asked_for(
             await watch.fence()
         asked = {method for method in sent if method.startswith(("Network.get", "Network.stream"))}
         assert asked in wanted
+
+
+async def test_no_body_comes_here_that_no_rule_asks_for(page: Page, site: Site) -> None:
+    """Of the browser's own message about a request: a limit of 0 would be none."""
+    hears = await page.context.new_cdp_session(page)
+    sent: list[dict[str, Any]] = []
+    hears.on("Network.requestWillBeSent", lambda about: sent.append(about["request"]))
+    await hears.send("Network.enable", CapturePlan.from_plan({}).enabling())
+    await page.goto(site.url)
+    await page.evaluate("fetch('/other', {method: 'POST', body: 'x'.repeat(100000)})")
+    [posted] = [one for one in sent if one["method"] == "POST"]
+    assert posted["hasPostData"]
+    assert not {"postData", "postDataEntries"} & posted.keys()

@@ -92,7 +92,8 @@ class CapturePlan:
 
     def enabling(self) -> dict[str, int]:
         """The parameters of `Network.enable`: what the browser has to keep in memory for us."""
-        total = resource = post = 0
+        total = resource = 0
+        post = 1  # 0 is no limit: all that any page posts would come here
         if self.request_body is not _none:
             total = resource = _KEPT_POSTS
             post = MAX_BODY_LENGTH

@@ -19,6 +19,9 @@ from agentd.core.source import SourceLostError
 from agentd.sources.cdp.transport.wire import Message, decode
 
 OPEN_S = 10.0
+MAX_MESSAGE = 100 << 20
+"""Bytes of one message of the browser. A page can make some as large as it likes, such as what it
+sends over a socket; beyond, the connection is lost and made anew, which is a gap."""
 
 
 class _Socket(Protocol):
@@ -71,10 +74,9 @@ class WebSocketWire:
 
 
 async def _connect(address: str) -> _Socket:
-    # No limit on a message: the browser is on this machine, and a page's text can be long.
     # No pings: a browser that is stopped for a while is not lost.
     options: dict[str, Any] = {
-        "max_size": None,
+        "max_size": MAX_MESSAGE,
         "compression": None,
         "open_timeout": OPEN_S,
         "ping_interval": None,
