@@ -340,6 +340,40 @@ class RubricDraftShape(AnswerShape):
     dropped: list[DroppedCriterionShape]
 
 
+class ProposedMilestoneShape(AnswerShape):
+    """What a milestone of a proposal rests on."""
+
+    id: str
+    in_good: int
+    """Successes that met it."""
+    in_bad: int
+    """Failures that met it."""
+    recording: str
+    event: int
+    """The number of the event in that recording of which it was made."""
+    support: float
+    lift: float
+    weight: float | None
+    """None: it is a penalty."""
+
+
+class ProposalShape(AnswerShape):
+    """A task file that was proposed from recordings, with its evidence. It is a draft."""
+
+    yaml: str
+    good: int
+    """Successes that were compared."""
+    bad: int
+    """Failures that were compared."""
+    decided: bool
+    """Whether every success met the goal and no failure did."""
+    notes: list[str]
+    """What could not be found out."""
+    milestones: list[ProposedMilestoneShape]
+    limits: dict[str, float]
+    """What the known steps of each failure earn under the task, by the recording's name."""
+
+
 class PreferencesShape(AnswerShape):
     """What a reward model can be trained on."""
 

@@ -32,6 +32,7 @@ from api.labelling.store import Preferences
 from api.live.live_subscribers import Followers
 from api.live.streams import Streams
 from api.log.reader import Follower
+from api.proposal.apart import ApartProposer
 from api.rescoring.store import Rescores
 from api.rewards.ledger import Ledger
 from api.scoring.groups import GroupScorer
@@ -64,6 +65,10 @@ async def _tasks(connection: HTTPConnection) -> Tasks:
 
 async def _yaml(connection: HTTPConnection) -> ApartReader:
     return parts_of(connection).yaml
+
+
+async def _proposer(connection: HTTPConnection) -> ApartProposer:
+    return parts_of(connection).proposer
 
 
 async def _episodes(connection: HTTPConnection) -> Episodes:
@@ -161,6 +166,7 @@ DatabasePart = Annotated[Database, Depends(_database)]
 BlamesPart = Annotated[Blames, Depends(_blames)]
 TasksPart = Annotated[Tasks, Depends(_tasks)]
 YamlPart = Annotated[ApartReader, Depends(_yaml)]
+ProposerPart = Annotated[ApartProposer, Depends(_proposer)]
 EpisodesPart = Annotated[Episodes, Depends(_episodes)]
 OwnersPart = Annotated[Owners, Depends(_owners)]
 CommandsPart = Annotated[Commands, Depends(_commands)]

@@ -20,11 +20,12 @@ from api.core.yaml_apart import ApartReader
 from api.core.yaml_text import BadYamlError
 from api.episodes.search import EpisodeQuery, Search
 from api.episodes.store import Episodes, describe
-from api.http.dependencies import LimitsPart
-from api.http.support import ADMIN, parts_of
+from api.http.dependencies import LimitsPart, ProposerPart
+from api.http.proposals import FRAMES, propose_requested
+from api.http.support import ADMIN, answer, parts_of
 from api.http.tasks import require_proof
 from api.pages.render import page
-from api.pages.viewer import Form, Viewer, sent_form, visitor
+from api.pages.viewer import Form, Viewer, sent_body, sent_form, visitor
 from api.rescoring.corpus import Corpus, StoredEpisode
 from api.rescoring.report import episode_lines
 from api.rescoring.stored import material
@@ -120,7 +121,10 @@ UsedParts = Annotated[EditorParts, Depends(_editor_parts)]
 
 @router.get("/editor")
 async def edit(who: Viewer, parts: UsedParts, task: str = "", version: str = "") -> Response:
-    """Show the editor; ``?task=ID&version=V`` begins from that version."""
+    """Show the editor; ``?task=ID&version=V`` begins from that version, without them it is empty
+    and a task can be proposed."""
+    if not task:
+        return await _page(parts.search, who, "", Draft("", None, None, []), [])
     row = await parts.tasks.find(who.tenant, task, version or None)
     text = write_yaml(orjson.loads(bytes(row.body)))
     chosen = [one["episode"] for one in (await _offered(parts.search, who, task))[:CHOSEN]]
@@ -155,6 +159,22 @@ async def act(
         return Response(status_code=303, headers={"location": _path(found.task)})
     tried = await _tried(parts, who, found.task, chosen)
     return await _page(parts.search, who, id, found, chosen, tried=tried)
+
+
+async def _sent_recordings(
+    request: Request, _who: Annotated[Principal, visitor(ADMIN)], limits: LimitsPart
+) -> bytes:
+    return await sent_body(request, FRAMES * limits.frame_bytes)
+
+
+@router.post("/editor/propose")
+async def propose(
+    _who: Annotated[Principal, visitor(ADMIN)],
+    content: Annotated[bytes, Depends(_sent_recordings)],
+    proposer: ProposerPart,
+) -> Response:
+    """Propose a task from the recordings that the page's form has, as `POST /v1/tasks:propose`."""
+    return answer(dict(await propose_requested(proposer, content)))
 
 
 async def read_draft(yaml_reader: ApartReader, text: str) -> Draft:

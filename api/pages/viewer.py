@@ -81,9 +81,13 @@ async def sent_form(request: Request, most: int) -> Form:
 
     Raises `ForbiddenError` for another site's, `TooLargeError`.
     """
+    return QueryParams((await sent_body(request, most)).decode("utf-8", "replace"))
+
+
+async def sent_body(request: Request, most: int) -> bytes:
+    """What one of this site's own pages sent, of at most ``most`` bytes. Raises as `sent_form`."""
     await _check_origin(request)
-    text = (await read_body(request, most)).decode("utf-8", "replace")
-    return QueryParams(text)
+    return await read_body(request, most)
 
 
 async def _check_origin(request: Request) -> None:

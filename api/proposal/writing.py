@@ -47,7 +47,7 @@ def write_proposal(
     tests: Sequence[Mapping[str, JsonValue]],
 ) -> str:
     """Return the task file's text, ending in a line feed."""
-    names = _name_milestones([*proposal.milestones, *proposal.guards])
+    names = name_milestones([*proposal.milestones, *proposal.guards])
     weights = _weigh(names, proposal, counts)
     entries = _entries(names, proposal, weights)
     lines = [f"# A draft, proposed from {counts.good} successes and {counts.bad} failures."]
@@ -180,7 +180,7 @@ def _describe(
     return {"id": name, **({"after": after} if after else {}), "when": support.candidate.when}
 
 
-def _name_milestones(supports: Sequence[ConditionSupport]) -> list[tuple[str, ConditionSupport]]:
+def name_milestones(supports: Sequence[ConditionSupport]) -> list[tuple[str, ConditionSupport]]:
     """Return each milestone with an id of its own, made of what it waits for."""
     named: list[tuple[str, ConditionSupport]] = []
     taken: set[str] = set()

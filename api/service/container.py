@@ -67,6 +67,7 @@ from api.ors.lifecycle import Lifecycle
 from api.ors.parts import OpenReward
 from api.ors.payments import Payments
 from api.ors.sessions import ToolSessions
+from api.proposal.apart import ApartProposer
 from api.rescoring.background import Rescorer
 from api.rescoring.store import Rescores
 from api.rewards.credits import Credits
@@ -110,6 +111,7 @@ class Parts:
     answers: Answers
     tasks: Tasks
     yaml: ApartReader
+    proposer: ApartProposer
     episodes: Episodes
     commands: Commands
     channel: CommandQueue
@@ -264,6 +266,7 @@ class Parts:
             answers=answers,
             tasks=tasks,
             yaml=ApartReader(),
+            proposer=ApartProposer(),
             episodes=episodes,
             commands=commands,
             channel=channel,

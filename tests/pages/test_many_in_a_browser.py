@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import FilePayload, Page, expect
 
-from tests.api.service import TASK
+from tests.api.service import TASK, events, frames
 from tests.pages.looking import is_accessible
 from tests.pages.test_in_a_browser import CLOSED, Site, acted, page, site
 from tests.support.chromium import needs_chromium
-from tests.support.logs import Said, clicked, went
+from tests.support.logs import Said, clicked, episode, went
 
 __all__ = ["page", "site"]
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -107,6 +107,41 @@ async def test_the_editor_completes_by_the_schema_and_saves_what_was_tried(
     await page.get_by_role("button", name="Save as a version").click()
     await page.wait_for_url("**/tasks/shop/cart?version=edited")
     await expect(page.locator(".graph text.id").first).to_be_visible()
+
+
+def recorded(*steps: tuple[Said, ...]) -> bytes:
+    return b"".join(frames(events("ep_1", *episode(*steps))))
+
+
+async def test_a_task_is_proposed_from_recordings_into_the_editor(page: Page, two: Two) -> None:
+    """The form's files are compared by the service; the YAML stands in the editor and can be
+    tried; what cannot be read is said."""
+    await page.goto("/tasks")
+    await page.get_by_role("link", name="Propose a task from recordings").click()
+    await page.locator(".cm-content").wait_for()
+    good = recorded((went("/"),), (went("/cart"), clicked("Buy")))
+    bad = recorded((went("/"),), (went("/cart"),))
+    kind = "application/octet-stream"
+    right: FilePayload = {"name": "good.mrec", "mimeType": kind, "buffer": good}
+    wrong: FilePayload = {"name": "bad.mrec", "mimeType": kind, "buffer": bad}
+    broken: FilePayload = {"name": "bad.mrec", "mimeType": kind, "buffer": b"no recording"}
+    await page.get_by_label("Successes").set_input_files([right])
+    await page.get_by_label("Failures").set_input_files([broken])
+    await page.get_by_label("What the agent was told").fill("Buy <b>it</b>.")
+    await page.get_by_label("The task's id").fill("shop/proposed")
+    await page.get_by_role("button", name="Propose", exact=True).click()
+    told = page.locator("#proposing .proposed")
+    await expect(told).to_contain_text("No proposal: recordings[1]")
+    await page.get_by_label("Failures").set_input_files([wrong])
+    await page.get_by_role("button", name="Propose", exact=True).click()
+    await expect(told).to_contain_text("Proposed from 1 successes and 1 failures.")
+    await expect(told).to_contain_text("in 1 of 1 successes and 0 of 1 failures")
+    text = page.get_by_role("textbox", name="The task, in YAML")
+    await expect(text).to_contain_text("id: shop/proposed")
+    await expect(text).to_contain_text("Buy <b>it</b>.")
+    await is_accessible(page)
+    await page.get_by_role("button", name="Try it").click()
+    await expect(page.get_by_text("shop/proposed version 1")).to_be_visible()
 
 
 async def test_the_fleet_moves_without_a_reload(site: Site, page: Page, two: Two) -> None:

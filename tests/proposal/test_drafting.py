@@ -324,10 +324,11 @@ def test_what_cannot_be_asked_is_said(
 @pytest.mark.slow
 @pytest.mark.skipif(not MODEL_PYTHON.exists(), reason="make test-all sets .venv-judge up")
 async def test_a_real_model_drafts_under_the_schema(
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SmolLM2 of 135 million parameters knows nothing of tasks: its answer has the schema's shape,
     and what comes of it is a draft that checks, or is refused with what is wrong."""
+    monkeypatch.setattr("api.proposal.drafting.TRIES", 1)  # an answer takes minutes of a core
     command = (str(MODEL_PYTHON), str(ROOT / "tests" / "judge" / "small_model.py"))
     with serving(tmp_path_factory.mktemp("small"), command) as served:
         endpoint = Endpoint(settings(served.url, "smollm2", timeout_s=300.0, retries=0))

@@ -61,6 +61,10 @@ async function edit(field) {
     view.dispatch({ selection: { anchor, head }, scrollIntoView: true });
   }
   field.hidden = true;
+  // A proposal (propose.js) replaces the text; it can be undone as any edit.
+  field.addEventListener("replaced", ({ detail }) => {
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: detail } });
+  });
   document.querySelector(`label[for="${field.id}"]`).addEventListener("click", () => view.focus());
   lead(view);
 }

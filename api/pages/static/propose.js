@@ -1,0 +1,78 @@
+// The form that proposes a task from recordings: files are read here and sent as JSON, the YAML goes into the editor.
+const place = document.getElementById("proposing");
+const form = place.querySelector("form");
+const told = place.querySelector(".proposed");
+const OUTCOMES = ["good", "bad"];
+
+place.hidden = false;
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const button = form.querySelector("button");
+  button.disabled = true;
+  show(line("Reading the recordings and comparing them…"));
+  try {
+    await propose();
+  } catch (error) {
+    show(line(`No proposal: ${error.message}`, "wrong"));
+  } finally {
+    button.disabled = false;
+  }
+});
+
+async function propose() {
+  const recordings = [];
+  for (const outcome of OUTCOMES) {
+    for (const file of form.elements[outcome].files) recordings.push(await recording(file, outcome));
+  }
+  const body = { recordings, instruction: form.elements.instruction.value, id: form.elements.id.value };
+  const answer = await fetch("/editor/propose", {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (answer.status === 401) return location.reload(); // logged out meanwhile
+  const proposal = await answer.json();
+  if (!answer.ok) throw new Error(proposal.detail);
+  const field = document.getElementById("text");
+  field.value = proposal.yaml;
+  field.dispatchEvent(new CustomEvent("replaced", { detail: proposal.yaml }));
+  show(...evidence(proposal));
+}
+
+async function recording(file, outcome) {
+  const name = file.name;
+  if (name.endsWith(".jsonl")) return { name, outcome, lines: await file.text() };
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += 32_768) binary += String.fromCharCode(...bytes.subarray(at, at + 32_768));
+  return { name, outcome, frames: btoa(binary) };
+}
+
+function evidence({ good, bad, decided, notes, milestones }) {
+  const head = line(`Proposed from ${good} successes and ${bad} failures. ${decided
+    ? "Every success meets the goal, and no failure." : "Nothing shows yet that failures miss the goal."}`);
+  const list = document.createElement("ul");
+  for (const one of milestones) {
+    const weight = one.weight === null ? "a penalty" : `weight ${one.weight}`;
+    list.append(item(`${one.id}: in ${one.in_good} of ${good} successes and ${one.in_bad} of ${bad} failures, `
+      + `event ${one.event} of ${one.recording}; ${weight}`));
+  }
+  list.append(...notes.map((note) => item(`Note: ${note}.`)));
+  return [head, list];
+}
+
+function line(text, name = "note") {
+  const made = document.createElement("p");
+  made.className = name;
+  made.textContent = text;
+  return made;
+}
+
+function item(text) {
+  const made = document.createElement("li");
+  made.textContent = text;
+  return made;
+}
+
+const show = (...lines) => told.replaceChildren(...lines);

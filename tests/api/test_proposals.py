@@ -1,0 +1,131 @@
+"""Tasks proposed by the service from recordings that are sent to it: by what the command proposes,
+in a process of its own, and with a name for all that is refused."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+import pytest
+
+from api.proposal.requested import MAX_EVENTS, answer_request
+from api.tasks.task_files import load_task_yaml
+from detectors.model.codec import encode_event
+from tests.api.service import Service, events, frames
+from tests.support.logs import Said, clicked, episode, finished, log, went
+
+
+def order(item: str = "lamp") -> list[list[Said]]:
+    body = {"text": f"item={item}", "mime": "application/x-www-form-urlencoded"}
+    return [[went("/shop")], [clicked("Order")], [finished("POST", "/orders/7", 200, body=body)]]
+
+
+def packed(name: str, outcome: str, *steps: Sequence[Said]) -> dict[str, str]:
+    content = b"".join(frames(events("ep_1", *episode(*steps)), [3]))
+    return {"name": name, "outcome": outcome, "frames": base64.b64encode(content).decode()}
+
+
+def lines(name: str, outcome: str, *steps: Sequence[Said]) -> dict[str, str]:
+    told = [
+        encode_event(one.seq, one.source, one.kind, one.at, one.data).decode()
+        for one in log(*episode(*steps))
+    ]
+    return {"name": name, "outcome": outcome, "lines": "\n".join(told)}
+
+
+GOOD = packed("good.mrec", "good", *order())
+ASKED = {
+    "recordings": [GOOD, lines("good.jsonl", "good", *order()), packed("bad.mrec", "bad", *order("desk"))],
+    "instruction": "Order the lamp.",
+    "id": "shop/order",
+}  # fmt: skip
+
+
+async def test_a_task_is_proposed_and_can_be_registered(service: Service) -> None:
+    sent = await service.post("/v1/tasks:propose", ASKED)
+    assert sent.status_code == 200, sent.text
+    told = sent.json()
+    assert (told["good"], told["bad"], told["decided"], told["notes"]) == (2, 1, True, [])
+    task = load_task_yaml(told["yaml"])
+    assert (task.id, task.instruction, task.origin) == (
+        "shop/order", "Order the lamp.", "http://shop.test",
+    )  # fmt: skip
+    named = {one["id"]: one for one in told["milestones"]}
+    assert [*named, "done"] == [one.id for one in task.milestones]
+    weights = {one.id: one.weight for one in task.milestones}
+    assert {name: one["weight"] for name, one in named.items()} == {
+        name: weights[name] for name in named
+    }
+    sent_order = named["request-post-orders"]
+    assert (sent_order["in_good"], sent_order["in_bad"]) == (2, 0)
+    assert (sent_order["recording"], sent_order["event"]) == ("good.mrec", 7)
+    assert set(told["limits"]) == {"bad.mrec"}
+    assert 0 < told["limits"]["bad.mrec"] < 0.4 + 1e-9
+    assert await service.rows("tasks") == 0, "nothing is stored"
+    made = await service.call(
+        "POST", "/v1/tasks", content=told["yaml"], headers={"content-type": "application/yaml"}
+    )
+    assert made.status_code == 201, made.text
+
+
+def changed(**more: Any) -> dict[str, Any]:
+    return {"recordings": [{**GOOD, **more}]}
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({}, "recordings"),
+    "no recording": ({"recordings": []}, "recordings"),
+    "too many": ({"recordings": [{**GOOD, "name": f"{n}"} for n in range(21)]}, "recordings"),
+    "an outcome": (changed(outcome="fine"), "recordings[0].outcome"),
+    "two contents": (changed(lines="x"), "recordings[0]"),
+    "no content": (changed(frames=None), "recordings[0]"),
+    "no base64": (changed(frames="%%%"), "recordings[0]"),
+    "no frames": (changed(frames=base64.b64encode(b"abc").decode()), "recordings[0]"),
+    "no lines": (changed(frames=None, lines="{"), "recordings[0]"),
+    "one name": ({"recordings": [GOOD, GOOD]}, "recordings[1].name"),
+    "no success": (changed(outcome="bad"), "recordings"),
+    "nothing shared": (
+        {"recordings": [packed("a", "good", [went("/a")]), packed("b", "good", [clicked("B")])]},
+        "recordings",
+    ),
+    "an id": ({**ASKED, "id": "a b"}, "recordings"),
+    "another member": ({**ASKED, "weights": {}}, "weights"),
+}
+
+
+@pytest.mark.parametrize(("body", "path"), REFUSED.values(), ids=list(REFUSED))
+async def test_what_is_refused_is_named(service: Service, body: dict[str, Any], path: str) -> None:
+    sent = await service.post("/v1/tasks:propose", body)
+    assert sent.status_code == 422, sent.text
+    assert path in [one["path"] for one in sent.json()["errors"]]
+
+
+async def test_a_request_is_bounded(service: Service) -> None:
+    limit = 2 * service.app.state.parts.settings.limits.frame_bytes
+    sent = await service.call("POST", "/v1/tasks:propose", content=b" " * (limit + 1))
+    assert sent.status_code == 413
+
+
+def test_events_of_all_recordings_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_EVENTS == 50_000
+    monkeypatch.setattr("api.proposal.requested.MAX_EVENTS", 10)
+    recordings = [
+        {"name": one["name"], "outcome": "good", "content": {"frames": one["frames"]}}
+        for one in (GOOD, {**GOOD, "name": "again.mrec"})
+    ]
+    request = {"recordings": recordings, "instruction": "", "id": "a", "origin": None}
+    told: Any = answer_request(orjson.dumps(request))["problem"]
+    path, value, wanted = told
+    assert (path, wanted) == ("recordings[1]", "events, at most 10 in all recordings")
+    assert int(value) == 2 * 8
+
+
+async def test_a_process_that_ends_without_an_answer_is_a_refusal(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.proposal.apart.DEADLINE_S", 0.01)
+    sent = await service.post("/v1/tasks:propose", ASKED)
+    assert sent.status_code == 422
+    assert "recordings of which a task is made within 60 s" in sent.json()["detail"]
