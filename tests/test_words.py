@@ -16,6 +16,7 @@ from tools.check_words import (
     Permitted,
     check_ceilings,
     check_names,
+    find_files,
     parse_folders,
 )
 
@@ -43,9 +44,17 @@ def test_the_tree_keeps_to_the_words(product: Folders) -> None:
     assert check_names(product) + check_ceilings(product) == []
 
 
-def test_every_folder_is_looked_at(product: Folders) -> None:
-    assert set(MAX_SHORT_DOCSTRINGS) == set(PACKAGES) <= set(product) == set(FOLDERS)
-    assert all(len(modules) >= 3 for modules in product.values())
+def test_every_folder_is_looked_at() -> None:
+    files = find_files(ROOT)
+    assert set(MAX_SHORT_DOCSTRINGS) == set(PACKAGES) <= set(files) == set(FOLDERS)
+    assert all(len(paths) >= 3 for paths in files.values())
+
+
+def test_every_file_of_a_folder_is_parsed(tmp_path: Path) -> None:
+    tree = parse_tree(tmp_path, {f"{folder}/a/b.py": "" for folder in FOLDERS})
+    assert {folder: [file for file, _ in modules] for folder, modules in tree.items()} == {
+        folder: [f"{folder}/a/b.py"] for folder in FOLDERS
+    }
 
 
 def test_a_bare_name_is_refused_wherever_it_stands(tmp_path: Path) -> None:
