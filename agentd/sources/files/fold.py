@@ -245,7 +245,7 @@ class RootFold:
             return []
         known = self.known.get(path, temp.was)
         is_known = known is not None and known.stands(found)
-        if is_known or not found.size or mark_beside(path, found.size, self._names_beside(path)):
+        if is_known or not found.size or self._is_mark(path, found.size):
             return []
         temp.unsettled = found
         return [FileObservation("file.unsettled", _named(path) | {"size": found.size})]
@@ -281,17 +281,21 @@ class RootFold:
         if temp.was is not None and temp.was.same(facts):
             return True
         is_empty = facts.size == 0 and facts.link is None
-        if is_empty or mark_beside(path, facts.size, self._names_beside(path)):
+        if is_empty or self._is_mark(path, facts.size):
             temp.was = facts
             return True
         return False
 
-    def _names_beside(self, path: str) -> list[str]:
-        """Return the names of the files in the same folder, temporary ones left out."""
+    def _is_mark(self, path: str, size: int) -> bool:
+        """Return whether the file is an office program's mark beside a file that is there."""
         folder = path[: path.rfind("/") + 1]
-        paths = (path for path in (*self.known, *self._pending) if path.startswith(folder))
-        names = (path.removeprefix(folder) for path in paths)
-        return [name for name in names if "/" not in name and not scaffold(name)]
+
+        def stands(name: str) -> bool:
+            beside = folder + name
+            return (beside in self.known or beside in self._pending) and not scaffold(name)
+
+        there = self.tree.inside(folder.rstrip("/"))
+        return mark_beside(path, size, (one[len(folder) :] for one in there), stands)
 
     def _await_content(self, path: str, pending: _Pending) -> list[Do] | None:
         """Return how an empty new file is waited for; None: it is empty still, and stays so."""

@@ -6,7 +6,7 @@ Scaffolding is what browsers and editors write under before they rename it to it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 _DOWNLOAD = re.compile(
@@ -33,9 +33,9 @@ def scaffold(path: str) -> Literal["download", "rename"] | None:
     return "rename" if _WRITE.match(name) else None
 
 
-def mark_beside(path: str, size: int, names: Iterable[str]) -> bool:
-    """Return whether a file is what an office program keeps beside one of ``names`` that it has
-    open.
+def mark_beside(path: str, size: int, names: Iterable[str], stands: Callable[[str], bool]) -> bool:
+    """Return whether a file is what an office program keeps beside one that it has open: one of
+    ``names``, of which the file's folder may have many, that ``stands`` there.
 
     The name alone proves nothing: whoever wants to hide a file can give it that. An editor's swap
     file is none: an editor holds it open and takes it away, and whoever leaves one there leaves
@@ -45,15 +45,13 @@ def mark_beside(path: str, size: int, names: Iterable[str]) -> bool:
     if match is None or size > LOCK_BYTES:
         return False
     whole = match["whole"] or match["link"]
-    return any(_is_marked(name, whole, match["end"]) for name in names)
-
-
-def _is_marked(name: str, whole: str | None, end: str | None) -> bool:
-    if name == whole:
+    if whole is not None and stands(whole):
         return True
-    if end is None or not name.endswith(end):
+    end = match["end"]
+    if end is None:
         return False
-    return len(name) - len(end) <= _LEFT_OUT
+    longest = len(end) + _LEFT_OUT
+    return any(len(name) <= longest and name.endswith(end) and stands(name) for name in names)
 
 
 def printable_path(path: str) -> str:

@@ -3,7 +3,7 @@ all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 
 class PathTree:
@@ -48,6 +48,11 @@ class PathTree:
             if path in self._own:
                 yield path
             yield from self.below(path)
+
+    def inside(self, folder: str) -> Collection[str]:
+        """Return the paths and the folders that lie in ``folder`` itself, as they are held; the
+        tree must not change while they are read."""
+        return self._in.get(folder, ())
 
     def directly_in(self, folder: str) -> list[str]:
         """Return the paths that lie in ``folder`` itself, sorted."""
