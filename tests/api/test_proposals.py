@@ -3,18 +3,21 @@ in a process of its own, and with a name for all that is refused."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from api.cli.main import main
 from api.proposal.requested import MAX_EVENTS, answer_request
 from api.tasks.task_files import load_task_yaml
 from detectors.model.codec import encode_event
 from tests.api.service import Service, events, frames
-from tests.support.logs import Said, clicked, episode, finished, log, went
+from tests.support.logs import Said, clicked, episode, filled, finished, log, went
 
 
 def order(item: str = "lamp") -> list[list[Said]]:
@@ -129,3 +132,66 @@ async def test_a_process_that_ends_without_an_answer_is_a_refusal(
     sent = await service.post("/v1/tasks:propose", ASKED)
     assert sent.status_code == 422
     assert "recordings of which a task is made within 60 s" in sent.json()["detail"]
+
+
+def run_of(item: str, amount: str, *, sent: str | None = None) -> list[list[Said]]:
+    """A run that orders an amount of an item, or of another one (``sent``)."""
+    form = f"item={sent or item}&amount={amount}"
+    body = {"text": form, "mime": "application/x-www-form-urlencoded"}
+    return [
+        [went(f"/products/{item}")],
+        [filled("Amount", amount), clicked("Order")],
+        [finished("POST", "/orders", 200, body=body)],
+    ]
+
+
+TOLD = {
+    "good-1.jsonl": ("lamp", "2", None),
+    "good-2.jsonl": ("chair", "11", None),
+    "good-3.jsonl": ("desk", "5", None),
+    "bad-1.jsonl": ("lamp", "2", "rug"),
+}
+
+
+async def test_a_proposed_template_judges_an_instance_that_it_never_saw(
+    service: Service, tmp_path: Path
+) -> None:
+    """From recordings to a template, from its values to a registered task, from an episode to its
+    reward: right for what was asked, and nothing of the goal for another item."""
+
+    def propose() -> str:
+        for name, (item, amount, sent) in TOLD.items():
+            recorded = lines(name, "", *run_of(item, amount, sent=sent))["lines"]
+            (tmp_path / name).write_text(recorded + "\n")
+        told = [f"{name}: Order {one[1]} of the {one[0]}.\n" for name, one in TOLD.items()]
+        (tmp_path / "told.yaml").write_text("".join(told))
+        out = tmp_path / "order.yaml"
+        words = [w for name in TOLD for w in (_option(name), str(tmp_path / name))]
+        words += ["--instructions", str(tmp_path / "told.yaml"), "--out", str(out)]
+        words += ["--instruction", "Order {amount} of the {item}.", "--id", "shop/order"]
+        assert main(["task", "propose", *words]) == 0
+        assert main(["task", "test", str(out)]) == 0
+        return out.read_text().partition("\ntests:")[0]
+
+    template = await asyncio.to_thread(propose)
+    kind = {"content-type": "application/yaml"}
+    bare = await service.call("POST", "/v1/tasks", content=template, headers=kind)
+    assert bare.status_code == 422, "a template is registered with its values"
+    content = template + "\nvalues: {amount: 7, item: stool}\n"
+    sent = await service.call("POST", "/v1/tasks", content=content, headers=kind)
+    assert sent.status_code == 201, sent.text
+    named = {"task": "shop/order", "version": sent.json()["version"]}
+    outcomes = []
+    for item in ("stool", "rug"):
+        opened = (await service.post("/v1/episodes", named)).json()
+        steps = episode(*run_of("stool", "7", sent=item))
+        await service.tell(opened["episode"], opened["token"], *steps)
+        told = (await service.get(f"/v1/episodes/{opened['episode']}")).json()
+        outcomes.append((told["success"], round(told["total"], 6)))
+    assert outcomes[0] == (True, 1.0)
+    assert outcomes[1][0] is False
+    assert outcomes[1][1] <= 0.4
+
+
+def _option(name: str) -> str:
+    return "--against" if name.startswith("bad") else "--from"
