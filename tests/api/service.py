@@ -22,10 +22,12 @@ from common.frames import live_packer
 from detectors.model.codec import GENESIS, encode_segment, sha256
 from detectors.model.types import Event
 from tests.support.logs import Said, log
+from tests.support.statements import share
 
 ADMIN = "mt_admin-of-the-tests"
 SECRET = "the secret of the tests"
 T = TypeVar("T")
+share()
 
 TASK: dict[str, Any] = {
     "id": "shop/cart",
