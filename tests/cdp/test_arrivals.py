@@ -24,14 +24,13 @@ LOADED = {"redirects": 0, "status": 200, "ended": True, "complete": True, "loade
 class Fold:
     """A tab that opened a moment ago for ``expected``; its first document has been committed."""
 
-    def __init__(self, expected: str = URL, url: str = URL) -> None:
+    def __init__(self, expected: str = URL, url: str = URL, *, opened: bool = True) -> None:
         self.normaliser = Normaliser("bind", "salt", CapturePlan(), live=True)
         self.normaliser.browser.settled = True
         self.told("Target.attachedToTarget", "", sessionId="O", targetInfo=_page("T"))
         self.told("Page.windowOpen", "O", url=expected)
-        self.told(
-            "Target.attachedToTarget", "", sessionId="S", targetInfo=_page("P") | {"openerId": "T"}
-        )
+        opener = {"openerId": "T"} if opened else {}
+        self.told("Target.attachedToTarget", "", sessionId="S", targetInfo=_page("P") | opener)
         self.url = url
 
     def stands(self) -> None:
@@ -291,7 +290,21 @@ def test_a_tab_that_closes_at_once() -> None:
     assert {finished[1], canceled[1]} == {"download.finished", "download.canceled"}
     unheard = [*GAP, ("gap.began", "download")]
     assert Fold().told("Target.detachedFromTarget", "", sessionId="S") == unheard
-    assert Fold(expected="about:blank").told("Target.detachedFromTarget", "", sessionId="S") == []
+
+
+@pytest.mark.parametrize(
+    ("opened", "stands", "seen"),
+    [
+        pytest.param(True, False, GAP, id="unheard: its opener may have sent a form there"),
+        pytest.param(True, True, [], id="heard: what it sends is told"),
+        pytest.param(False, False, [], id="opened by nobody's script"),
+    ],
+)
+def test_an_empty_tab_that_is_gone(opened: bool, stands: bool, seen: list[Any]) -> None:
+    fold = Fold(expected="about:blank", url="about:blank", opened=opened)
+    if stands:
+        fold.stands()
+    assert fold.told("Target.detachedFromTarget", "", sessionId="S") == seen
 
 
 def test_a_tab_that_is_gone_before_anybody_attached_to_it() -> None:

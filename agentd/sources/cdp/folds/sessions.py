@@ -56,7 +56,8 @@ def _document_state(browser: BrowserState, tab: str, info: TargetInfo) -> Sessio
     state.hidden = info.get("subtype") == "prerender"
     if browser.live and browser.settled:
         opener = browser.pages.tab(info.get("openerId", ""))
-        state.arrival = Arrival(browser.opening.pop(opener, ""), prepared=state.hidden)
+        expected = browser.opening.pop(opener, "")
+        state.arrival = Arrival(expected, opened="openerId" in info, prepared=state.hidden)
     return state
 
 

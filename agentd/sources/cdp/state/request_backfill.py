@@ -93,15 +93,16 @@ class Unsent:
 
 @dataclass(slots=True)
 class Arrival:
-    """One session's. ``expected``: the address for which the tab was opened; ``prepared``: it is
-    prerendered, which is done by GET; ``document``: the one that stood there when its renderer
-    could be heard, ``inner`` where that is no document of the network's (a frame's `srcdoc`);
-    ``known``: its first document is accounted for; ``completed``: the requests that were put in,
-    with their addresses; ``missed``: why there is a gap, ``said`` once; ``over``: it is the first
-    document no more; ``downloads``: the tab has begun a download; ``silent``: it did not answer in
-    time, which is said."""
+    """One session's. ``expected``: the address for which the tab was opened; ``opened``: another
+    page opened it; ``prepared``: it is prerendered, which is done by GET; ``document``: the one
+    that stood there when its renderer could be heard, ``inner`` where that is no document of the
+    network's (a frame's `srcdoc`); ``known``: its first document is accounted for; ``completed``:
+    the requests that were put in, with their addresses; ``missed``: why there is a gap, ``said``
+    once; ``over``: it is the first document no more; ``downloads``: the tab has begun a download;
+    ``silent``: it did not answer in time, which is said."""
 
     expected: str = ""
+    opened: bool = False
     prepared: bool = False
     document: str = ""
     inner: str = ""
@@ -228,8 +229,11 @@ class Arrival:
         yield from self.close(browser)
         self.over = True
 
-    def close(self, browser: BrowserState) -> Iterator[Message]:
-        """The tab is gone, or its first document is, before that was accounted for."""
+    def close(self, browser: BrowserState, *, is_gone: bool = False) -> Iterator[Message]:
+        """The tab is gone (``is_gone``), or its first document is, before that was accounted for.
+
+        Into an empty tab that never answered, the page that opened it may have sent a form.
+        """
         for number, unsent in list(self._unsent.items()):
             asked = _plain(self.expected) == _plain(unsent.held[0].params["response"]["url"])
             if asked and self._origins.get(number) == "GET":  # as of a tab opened for a download
@@ -238,7 +242,9 @@ class Arrival:
                 self._drop(number)
         if self._strays:
             self._miss("a request was over of which nothing was heard before")
-        if not self.known and self._may_lack_requests(browser):
+        is_empty = self.opened and not is_outer(self.expected)
+        is_unheard = is_gone and is_empty and not self._is_heard
+        if not self.known and (is_unheard or self._may_lack_requests(browser)):
             self._miss("a tab's first document was gone before its requests were known")
         self.known = True
 
