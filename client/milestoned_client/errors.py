@@ -41,16 +41,18 @@ class PeerUnreachableError(ClientError):
 
 class NotReadyError(ClientError):
     """Not every source sees that the daemon was given or that the task needs. ``waiting``: those,
-    with the reasons.
+    with the reasons. ``wait_s``: the seconds that were waited; None where the episode is closed.
 
     ``opened``: the episode, where `open` waited: its daemon's token is not lost.
     """
 
-    def __init__(self, what: str, wait_s: float, waiting: Mapping[str, str]) -> None:
+    def __init__(self, what: str, wait_s: float | None, waiting: Mapping[str, str]) -> None:
         names = ", ".join(f"{name} ({why})" for name, why in sorted(waiting.items()))
-        super().__init__(
-            f"{what} is not ready after {wait_s:g} s: it waits for {names or 'its first answer'}"
-        )
+        if wait_s is None:
+            super().__init__(f"{what} is closed, so no step can begin")
+        else:
+            awaited = names or "its first answer"
+            super().__init__(f"{what} is not ready after {wait_s:g} s: it waits for {awaited}")
         self.waiting = dict(waiting)
         self.opened: AsyncEpisode | Episode | None = None
 

@@ -166,14 +166,15 @@ def wait_reward(peers: Peers, episode: str, step: int, wait_s: float) -> Flow[Re
 
 def wait_ready(peers: Peers, episode: str, wait_s: float) -> Flow[Readiness]:
     """Wait until every source of the episode's daemon sees. Raises `NotReadyError` after
-    ``wait_s``."""
+    ``wait_s``, and at once where the episode is closed."""
 
     def final(one: Readiness) -> bool:
         return one.ready or one.status == "closed"
 
     said = yield from _poll(peers, lambda left: calls.ready(episode, left), wait_s, final)
     if not said.ready:
-        raise NotReadyError(f"episode {episode}", wait_s, said.waiting)
+        waited = None if said.status == "closed" else wait_s
+        raise NotReadyError(f"episode {episode}", waited, said.waiting)
     return said
 
 

@@ -106,6 +106,8 @@ def test_after_detach_the_first_step_is_seen(
                 paid(beside.reward(0, wait_s=SEAL_S))
                 assert beside.close(wait_s=SEAL_S).status == "closed"
         assert episode.readiness().waiting == {"episode": "the episode is closed"}
+        with pytest.raises(NotReadyError, match="is closed, so no step can begin"):
+            episode.wait_ready(SEAL_S)
 
 
 @pytest.mark.slow_where("async")
