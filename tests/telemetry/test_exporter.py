@@ -18,7 +18,7 @@ from api.telemetry.exporter import TraceExporter
 from common.trace_context import PASSED_ON
 from detectors.model.codec import canonical, sha256
 from detectors.model.types import Verdict
-from tests.api.service import TASK, Service, Store, eventually, running
+from tests.api.service import TASK, Service, Store, eventually, running, until
 from tests.cascade.test_escalation import task as judged_task
 from tests.support.logs import Said, clicked, episode, sealed, went
 from tests.telemetry.receiver import Answer, Receiver, plain
@@ -345,6 +345,7 @@ async def test_a_step_that_is_asked_about_is_sent_once_it_is_answered_and_what_f
         await send_all(service)
         sent = {plain(span.attributes)["milestoned.episode"] for span in receiver.spans}
         assert sent == {other}, "an episode that waits holds up no other"
+        await until(lambda: bool(judge.traces))
         assert judge.traces == [f"00-{TRACE}-{SPAN}-01"], "it is asked in the opener's trace"
         judge.may.set()
 
