@@ -1,0 +1,1 @@
+"""Sandboxes that are virtual machines, run in QEMU from an image that ``make vm-image`` makes."""
