@@ -49,7 +49,7 @@ vm-image: ## a sandbox as a virtual machine's disk, .build/vm/sandbox.qcow2 (roo
 	PACKAGES="$(PACKAGES)" deploy/vm/build .build/vm/sandbox.qcow2
 
 test-all: $(VENV)/ready $(BUNDLE) $(LIGHT:%=$(VENV)-%/ready) $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
-	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose prometheus $(ENGINE)
+	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose prometheus $(ENGINE) $(MACHINE)
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 
