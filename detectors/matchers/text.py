@@ -65,6 +65,18 @@ def _are_texts(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
 
 
+def _parse_texts(mode: Mode, value: Any, path: Path) -> list[str]:
+    """Return the texts that ``mode`` compares with: a list for `one_of`, else a single one."""
+    texts = value if mode == "one_of" else [value]
+    if not _are_texts(texts):
+        raise SpecError(path, value, "a list of texts" if mode == "one_of" else "a text")
+    if mode not in ("one_of", "equals") and not normal(value):
+        raise SpecError(
+            path, value, "a text that is not empty: an empty one would match everything"
+        )
+    return texts
+
+
 def _typed() -> Any:
     from detectors.matchers import typed  # typed forms are made of texts too: lists, alternatives
 
@@ -143,14 +155,7 @@ class TextMatch:
         if "tolerance" in spec:
             expected = "no tolerance: it goes with number only"
             raise SpecError((*path, "tolerance"), spec["tolerance"], expected)
-        value = spec[mode]
-        texts = value if mode == "one_of" else [value]
-        if not _are_texts(texts):
-            expected = "a list of texts" if mode == "one_of" else "a text"
-            raise SpecError((*path, mode), value, expected)
-        if mode not in ("one_of", "equals") and not normal(value):
-            expected = "a text that is not empty: an empty one would match everything"
-            raise SpecError((*path, mode), value, expected)
+        texts = _parse_texts(mode, spec[mode], (*path, mode))
         exact = cls.OF_ADDRESS or any("://" in text for text in texts)
         folded = [literal(text) if exact else normal(text) for text in texts]
         if ignore_case:
