@@ -221,17 +221,18 @@ class Conditions:
 
     def _is_at_site(self, node: ConditionNode, event: Event) -> bool | None:
         """Whether the event comes from a page of the leaf's site, None where that is not known. To
-        a guard the documents that such a page may have made by script are its own; what a leaf
-        both pays and guards is not known there."""
+        a guard the documents and downloads that such a page may have made by script are its own;
+        what a leaf both pays and guards is not known there."""
         world = self._state.world
         if node.site is None:
             return True
         is_here = judge_site(event, world, node.site)
         if is_here is not False or Bearing.GUARDS not in node.bearing:
             return is_here
-        if not may_be_made_by_site(event, world, node.site):
-            return False
-        return True if node.bearing is Bearing.GUARDS else None
+        may_be_made = may_be_made_by_site(event, world, node.site)
+        if may_be_made and node.bearing is not Bearing.GUARDS:
+            return None
+        return may_be_made
 
     def _counts_as_so(self, node: ConditionNode, event: Event) -> bool:
         """Whether the leaf is so in a file that nobody can read: where its absence alone is paid,

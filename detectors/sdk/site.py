@@ -18,6 +18,8 @@ BY_ADDRESS = ("page.", "dialog.")
 DOWNLOADS = "download."
 _INHERITED = ("about:blank", "about:srcdoc")
 _MADE_BY_SCRIPT = (*_INHERITED, "blob:", "data:")
+_OF_ANY_PAGE = ("data:", "blob:null/")
+"""How the address of a download begins that does not say which page made it."""
 
 
 def origin_of(text: str) -> str:
@@ -45,19 +47,32 @@ def judge_site(event: Event, world: World, origins: Collection[str]) -> bool | N
     return not url.startswith("blob:") and origin_of(url) in origins
 
 
-def may_be_made_by_site(event: Event, world: World, origins: Collection[str]) -> bool:
-    """Whether script of a page at one of ``origins`` may have made the document that the event is
-    about: one without an address of its own, as a popup that its opener fills, one of a `blob:`, or
-    a frame of `data:`. Nobody is paid for what is done there, and a guard looks there too."""
-    if not event.kind.startswith((*BY_FRAME, *BY_ADDRESS)):
-        return False
+def may_be_made_by_site(event: Event, world: World, origins: Collection[str]) -> bool | None:
+    """Whether script of a page at one of ``origins`` may have made the document or the download
+    that the event is about; None where the address of its tab is not known.
+
+    Such a document has no address of its own, as a popup that its opener fills, or one of a
+    `blob:`, or it is a frame of `data:`. Nobody is paid for what is done there, and a guard looks
+    there too.
+    """
+    tab = str(event.data.get("tab"))
+    if event.kind.startswith(DOWNLOADS):
+        url = str(event.data.get("url"))
+        return url.startswith(_OF_ANY_PAGE) and _is_site_or_empty(tab, world, origins)
     url = _page_address(event, world)
     if not url.startswith(_MADE_BY_SCRIPT):
         return False
-    tab = str(event.data.get("tab"))
     if event.data.get("frame", tab) != tab:
-        outer = world.url(tab)
-        return origin_of(outer) in origins or outer.startswith("about:blank")
+        return _is_site_or_empty(tab, world, origins)
+    return url.startswith("about:blank") or origin_of(url) in origins
+
+
+def _is_site_or_empty(tab: str, world: World, origins: Collection[str]) -> bool | None:
+    """Whether a page at one of ``origins``, or an empty one, is in the tab; None where its address
+    is not known any more."""
+    url = world.url(tab)
+    if not url:
+        return None if world.navigated else True
     return url.startswith("about:blank") or origin_of(url) in origins
 
 

@@ -99,6 +99,9 @@ YES: dict[str, tuple[dict[str, Any], list[Said], dict[str, Any]]] = {
     ),
     "no address was ever told": (CLICK, [clicked("Add to cart")], {}),
     "a dialog of the site": ({"dialog_answered": {"accepted": True}}, [went("/"), dialog(ORIGIN + "/")], {}),
+    "a navigation of an empty frame of the site's page": (
+        {"observed": {"kind": "page.navigated", "where": {"url": "about:srcdoc"}}}, [went("/"), embedded("about:srcdoc")], {},
+    ),
     "a download of the site": ({"download_finished": {"name": "a.csv"}}, [went("/"), download(ORIGIN + "/a.csv")], {}),
     "a download that the site's page made": (
         {"download_finished": {"name": "a.csv"}}, [went("/"), download(f"blob:{ORIGIN}/7")], {},
@@ -141,6 +144,25 @@ def test_what_the_sites_script_made_is_fined_and_not_paid(said: list[Said], fine
     assert value(CLICK, *said) == 0.0
 
 
+DOWNLOADED = {
+    "data in the site's page": ([went("/"), download("data:text/csv,a")], -0.5),
+    "data in an empty popup": ([POPUP, download("data:text/csv,a")], -0.5),
+    "data, and no address was ever told": ([download("data:text/csv,a")], -0.5),
+    "a blob of a frame without an origin": ([went("/"), download("blob:null/7")], -0.5),
+    "a blob of another host's frame": ([went("/"), download("blob:http://else.test/7")], 0.0),
+    "data in another page": ([went(FAKE), download("data:text/csv,a")], 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "reward"), DOWNLOADED.values(), ids=DOWNLOADED.keys())
+def test_a_download_that_the_sites_script_may_have_made_is_fined(
+    said: list[Said], reward: float
+) -> None:
+    when = {"download_finished": {"name": "a.csv"}}
+    penal = ruleset({"id": "m", "penalty": 0.5, "when": when})
+    assert run(penal, *episode(said))[0].reward == reward
+
+
 def test_what_both_pays_and_guards_is_not_known_in_what_script_made() -> None:
     """A click that earns something, and after which another is fined."""
     said = [went(f"blob:{ORIGIN}/7"), clicked("Add to cart")]
@@ -164,6 +186,23 @@ def test_a_page_whose_address_was_forgotten_is_not_known() -> None:
     penal = ruleset({"id": "m", "penalty": 0.5, "when": CLICK})
     assert value(CLICK, *many, clicked("Add to cart", tab="T0")) is None
     assert run(penal, *episode([*many, clicked("Add to cart", tab="T0")]))[0].reward is None
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        pytest.param(CLICK, [embedded(FAKE), in_frame()], id="a frame of data"),
+        pytest.param(
+            {"download_finished": {"name": "a.csv"}}, [download("data:,a")], id="a download"
+        ),
+    ],
+)
+def test_what_a_forgotten_page_may_have_made_is_not_known_to_a_guard(
+    when: dict[str, Any], said: list[Said]
+) -> None:
+    many = [went("/"), *(went("/", tab=f"T{n}") for n in range(70))]
+    penal = ruleset({"id": "m", "penalty": 0.5, "when": when})
+    assert run(penal, *episode([*many, *said]))[0].reward is None
 
 
 def test_a_task_without_an_origin_names_what_any_page_meets() -> None:
