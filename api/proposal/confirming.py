@@ -36,11 +36,20 @@ class LeftOut(NamedTuple):
     why: str
 
 
+class KeptMilestone(NamedTuple):
+    """How many successes and failures reached a milestone that stays; ``unknown_bad``: the failures
+    in which nobody knows whether it was reached."""
+
+    good: int
+    bad: int
+    unknown_bad: int
+
+
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """``kept``: how many successes and failures reached each milestone that stays."""
+    """What recordings say of a draft; ``kept``: the milestones that stay, by their ids."""
 
-    kept: Mapping[str, RecordingCounts]
+    kept: Mapping[str, KeptMilestone]
     left_out: Sequence[LeftOut]
 
 
@@ -52,29 +61,52 @@ def confirm(task: Task, good: Sequence[RecordedRun], bad: Sequence[RecordedRun])
     in_good = {log.name: _read_log(task, log) for log in good}
     in_bad = {log.name: _read_log(task, log) for log in bad}
     for goal in _goals_of(task):
-        for name, reached in in_good.items():
-            if reached[goal] != "yes":
-                missing = [id for id in _required_by(task, goal) if reached[id] != "yes"]
-                raise NotConfirmedError(
-                    f"{goal} is {_WORDS[reached[goal]]} {name}, expected a success to reach it;"
-                    f" missing: {', '.join(missing) or 'nothing'}"
-                )
-        for name, reached in in_bad.items():
-            if reached[goal] == "yes":
-                raise NotConfirmedError(f"{goal} is reached in {name}, expected no failure to")
-    kept: dict[str, RecordingCounts] = {}
+        _require_goal_in_successes(task, goal, in_good)
+        _require_no_goal_in_failures(goal, in_bad)
+    kept: dict[str, KeptMilestone] = {}
     left_out: list[LeftOut] = []
     for spec in task.milestones:
-        doubts = [
-            f"{_WORDS[of[spec.id]]} {name}" for name, of in in_good.items() if of[spec.id] != "yes"
-        ]
+        doubts = _list_doubts(spec.id, in_good)
         if doubts and spec.penalty is None:
             left_out.append(LeftOut(spec.id, ", ".join(doubts)))
             continue
-        kept[spec.id] = RecordingCounts(
-            len(good) - len(doubts), sum(of[spec.id] == "yes" for of in in_bad.values())
+        of_failures = [reached[spec.id] for reached in in_bad.values()]
+        kept[spec.id] = KeptMilestone(
+            good=len(good) - len(doubts),
+            bad=of_failures.count("yes"),
+            unknown_bad=of_failures.count("unknown"),
         )
     return Confirmation(kept, left_out)
+
+
+def _require_goal_in_successes(
+    task: Task, goal: str, successes: Mapping[str, Mapping[str, Reached]]
+) -> None:
+    """Raise `NotConfirmedError` for the first success that is not known to reach the goal."""
+    for name, reached in successes.items():
+        if reached[goal] == "yes":
+            continue
+        missing = [id for id in _required_by(task, goal) if reached[id] != "yes"]
+        raise NotConfirmedError(
+            f"{goal} is {_WORDS[reached[goal]]} {name}, expected a success to reach it;"
+            f" missing: {', '.join(missing) or 'nothing'}"
+        )
+
+
+def _require_no_goal_in_failures(goal: str, failures: Mapping[str, Mapping[str, Reached]]) -> None:
+    """Raise `NotConfirmedError` for the first failure that reaches the goal."""
+    for name, reached in failures.items():
+        if reached[goal] == "yes":
+            raise NotConfirmedError(f"{goal} is reached in {name}, expected no failure to")
+
+
+def _list_doubts(id: str, successes: Mapping[str, Mapping[str, Reached]]) -> list[str]:
+    """Return, for each success that is not known to reach a milestone, how that is."""
+    return [
+        f"{_WORDS[reached[id]]} {name}"
+        for name, reached in successes.items()
+        if reached[id] != "yes"
+    ]
 
 
 def write_confirmed(
@@ -100,16 +132,18 @@ def write_confirmed(
     for one in confirmation.left_out:
         edited.remove(one.id)
     for id, reached in confirmation.kept.items():
-        edited.comment(
-            id,
-            [
-                f"in {reached.good} of {counts.good} successes and {reached.bad} of {counts.bad}"
-                " failures"
-            ],
-        )
+        edited.comment(id, [_describe_kept(reached, counts)])
     head = f"Drafted by a model, confirmed by {counts.good} successes and {counts.bad} failures."
     notes = [f"Left out: {one.id}, {one.why}." for one in confirmation.left_out]
     return edited.apply([head, *notes], [f"  - {write_flow(test)}" for test in tests])
+
+
+def _describe_kept(reached: KeptMilestone, counts: RecordingCounts) -> str:
+    """Return in how many recordings a milestone was reached, and in how many that is unknown."""
+    text = (
+        f"in {reached.good} of {counts.good} successes and {reached.bad} of {counts.bad} failures"
+    )
+    return f"{text}, unknown in {reached.unknown_bad} failures" if reached.unknown_bad else text
 
 
 def written_draft_version(task: Task) -> str:

@@ -14,8 +14,14 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from api.proposal.weighing import EVEN_WEIGHTS
-from api.proposal.writing import TaskHead, share_weights, write_entry, write_head, write_shares
+from api.proposal.writing import (
+    TaskHead,
+    build_spec,
+    share_weights,
+    write_entry,
+    write_head,
+    write_shares,
+)
 from api.stages.judge.answers import JsonSchema, UnreadableError, object_schema_of, read_object
 from api.stages.judge.ballot import Bill
 from api.stages.judge.endpoint import Endpoint, Message
@@ -46,6 +52,8 @@ _ANSWERS: Mapping[str, tuple[str, ...]] = {
 """The rules that a draft may use, with their arguments: all of them texts."""
 _CONTAINS = frozenset((("text_visible", "text"), ("title_matches", "title")))
 """Texts that stand within others: a page is seen in chunks."""
+_FILE_RULES = frozenset(("download_finished", "file_matches"))
+"""Rules whose text is a file's name, in which * stands for any characters."""
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-]+(?::\d{1,5})?(?![\w:.@\-])")
 
 SYSTEM = f"""You write milestones. From the task of a computer session you write at most \
@@ -180,7 +188,7 @@ def write_draft(head: TaskHead, draft: TaskDraft, model: str) -> str:
     done = "reached" if "done" in [one.id for one in draft.milestones] else "done"
     entries.append({"id": done, "when": {"goal": {"requires": list(draft.goal)}}})
     marked = replace(head, version=f"1{DRAFT_SUFFIX}")
-    check_task(_spec_of(marked, entries))
+    check_task(build_spec(marked, entries))
     lines = [f"{DRAFT_MARK}: written by {_in_one_line(model)} from the instruction alone."]
     lines += [*write_head(marked), *write_shares(share_weights(marked, entries)), "milestones:"]
     for entry, milestone in zip(entries, [*draft.milestones, None], strict=True):
@@ -190,17 +198,6 @@ def write_draft(head: TaskHead, draft: TaskDraft, model: str) -> str:
     text = "\n".join(lines) + "\n"
     load_task_yaml(text)
     return text
-
-
-def _spec_of(head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]) -> dict[str, JsonValue]:
-    spec: dict[str, JsonValue] = {
-        "id": head.id,
-        "version": head.version,
-        "instruction": head.instruction,
-        "weights": dict(EVEN_WEIGHTS),
-        "milestones": list(entries),
-    }
-    return {**spec, "origin": head.origin} if head.origin else spec
 
 
 def _read_milestone(where: str, row: JsonValue) -> DraftMilestone:
@@ -221,24 +218,35 @@ def _read_milestone(where: str, row: JsonValue) -> DraftMilestone:
 
 
 def _read_arguments(where: str, rule: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the arguments of a rule that are not empty."""
+    """Yield the arguments of a rule that are not empty. Raises `UnreadableError`."""
     names = _ANSWERS[rule]
     if not isinstance(value, Mapping) or not set(value) <= set(names):
         raise UnreadableError(f"{where}: {str(value)[:80]}, expected {', '.join(names)}")
-    for name, text in value.items():
-        if not isinstance(text, str) or len(text) > MAX_TEXT:
-            got = str(text)[:80]
-            raise UnreadableError(
-                f"{where}.{name}: {got}, expected a text of at most {MAX_TEXT} characters"
-            )
-    said = {name: text.strip() for name, text in value.items() if isinstance(text, str)}
-    if not any(said.values()):
+    texts = {name: _read_text(f"{where}.{name}", text) for name, text in value.items()}
+    if not any(texts.values()):
         raise UnreadableError(f"{where}: expected a text in one of {', '.join(names)}")
-    for name, text in said.items():
+    for name, text in texts.items():
         if text:
-            is_part = (rule, name) in _CONTAINS
-            is_pattern = rule in ("download_finished", "file_matches") and "*" in text
-            yield name, {"contains": text} if is_part else {"glob": text} if is_pattern else text
+            yield name, _as_matcher(rule, name, text)
+
+
+def _read_text(where: str, value: JsonValue) -> str:
+    """Return an argument's text without blanks around it. Raises `UnreadableError`."""
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise UnreadableError(
+            f"{where}: {str(value)[:80]}, expected a text of at most {MAX_TEXT} characters"
+        )
+    return value.strip()
+
+
+def _as_matcher(rule: str, name: str, text: str) -> JsonValue:
+    """Return a text as the rule's argument: as part of a longer text, as the pattern of a file's
+    name, or as it is."""
+    if (rule, name) in _CONTAINS:
+        return {"contains": text}
+    if rule in _FILE_RULES and "*" in text:
+        return {"glob": text}
+    return text
 
 
 def _in_one_line(text: str) -> str:

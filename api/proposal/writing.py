@@ -199,15 +199,7 @@ def share_weights(
     head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]
 ) -> Mapping[str, float]:
     """Return weights that sum to 1 over the components that the milestones have."""
-    spec: dict[str, JsonValue] = {
-        "id": head.id,
-        "version": head.version,
-        "instruction": head.instruction,
-        "weights": dict(EVEN_WEIGHTS),
-        "milestones": list(entries),
-        **({"origin": head.origin} if head.origin else {}),
-    }
-    task = compile_task(task_from_json(fill_task(spec, head.examples))).task
+    task = compile_task(task_from_json(fill_task(build_spec(head, entries), head.examples))).task
     return share_components(
         [
             (one.component, one.weight)
@@ -215,6 +207,19 @@ def share_weights(
             if one.penalty is None and one.component != "goal"
         ]
     )
+
+
+def build_spec(head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Return the JSON value of a task of these milestones, in which each component weighs the same:
+    to be checked, or to find the components of its milestones."""
+    spec: dict[str, JsonValue] = {
+        "id": head.id,
+        "version": head.version,
+        "instruction": head.instruction,
+        "weights": dict(EVEN_WEIGHTS),
+        "milestones": list(entries),
+    }
+    return {**spec, "origin": head.origin} if head.origin else spec
 
 
 def write_flow(value: JsonValue) -> str:
