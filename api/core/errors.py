@@ -1,6 +1,7 @@
 """Everything that the service refuses, as one tree; each becomes an RFC 9457 problem document.
 
     ProblemError
+    ├── ProposerCrashError 500
     ├── BadRequestError 400
     ├── UnauthorizedError 401    ForbiddenError 403    NotFoundError 404
     ├── MethodError 405    GoneError 410
@@ -58,6 +59,12 @@ class ProblemError(Exception):
     def body(self) -> bytes:
         """Encode the problem document as JSON bytes."""
         return orjson.dumps(self.document(), default=str)
+
+
+class ProposerCrashError(ProblemError):
+    """The process that proposes a task ended without an answer."""
+
+    slug = "proposer-crashed"
 
 
 class BadRequestError(ProblemError):

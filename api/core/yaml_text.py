@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 import re
-import resource
 import sys
 from typing import Any
 
 import orjson
 import yaml
+
+from api.core.process_limits import limit_process
 
 Where = tuple[str | int, ...]
 Lines = dict[Where, int]
@@ -216,12 +217,7 @@ def line_of(path: Where, lines: Lines) -> int | None:
 
 def main() -> None:
     """Read standard input, answer on standard output."""
-    for what, most in (
-        (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, CPU_S), (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):  # fmt: skip
-        _, hard = resource.getrlimit(what)
-        resource.setrlimit(what, (most, hard) if hard < 0 or hard > most else (hard, hard))
+    limit_process(CPU_S, MEMORY)
     try:
         spec, lines = read_yaml(sys.stdin.buffer.read(MAX_BYTES + 1).decode())
         answer: dict[str, object] = {"spec": spec, "lines": list(lines.items())}

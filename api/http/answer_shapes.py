@@ -370,8 +370,9 @@ class ProposalShape(AnswerShape):
     notes: list[str]
     """What could not be found out."""
     milestones: list[ProposedMilestoneShape]
-    limits: dict[str, float]
-    """What the known steps of each failure earn under the task, by the recording's name."""
+    limits: dict[str, float | None]
+    """What each failure earns under the task, by the recording's name; null where a step of it is
+    not known."""
 
 
 class PreferencesShape(AnswerShape):

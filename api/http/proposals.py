@@ -63,7 +63,7 @@ async def _content(
     "/v1/tasks:propose",
     summary="Propose a task from recordings",
     response_model=ProposalShape,
-    responses=problems(401, 403, 413, 422),
+    responses=problems(401, 403, 413, 422, 500),
     openapi_extra=takes(ProposeTask),
 )
 async def propose(
@@ -77,7 +77,8 @@ async def propose(
 
 
 async def propose_requested(proposer: ApartProposer, content: bytes) -> RequestedProposal:
-    """Return the proposal that a request's body asks for. Raises `InvalidError`."""
+    """Return the proposal that a request's body asks for. Raises `InvalidError`,
+    and `ProposerCrashError`."""
     body = await asyncio.to_thread(parse_body, ProposeTask, content)
     request = {
         "recordings": [
@@ -99,10 +100,4 @@ async def propose_requested(proposer: ApartProposer, content: bytes) -> Requeste
     try:
         return await proposer.propose(cast(ProposalRequest, request))
     except BadTestError as error:
-        problem = {
-            "path": error.path,
-            "line": None,
-            "value": str(error.value)[:120],
-            "wanted": error.wanted,
-        }
-        raise InvalidError(str(error)[:1_000], errors=[problem]) from None
+        raise InvalidError(str(error)[:1_000], errors=[error.as_problem()]) from None

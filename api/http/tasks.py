@@ -114,13 +114,7 @@ def require_proof(task: Task, spec: Any, settings: Settings) -> None:
         if settings.tasks_need_attack:
             require_attack(compile_task(task), spec.get("tests", []))
     except BadTestError as error:
-        problem = {
-            "path": error.path,
-            "line": None,
-            "value": str(error.value)[:120],
-            "wanted": error.wanted,
-        }
-        raise InvalidError(f"task: {error}", errors=[problem]) from None
+        raise InvalidError(f"task: {error}", errors=[error.as_problem()]) from None
 
 
 def _require_tests(task: Task, tests: object) -> None:

@@ -1,65 +1,110 @@
 """Proposals of what strangers recorded, made in processes of their own: mining takes seconds of a
-core, and what crashes there is a refusal and nothing else."""
+core, and a process that crashes ends one request and nothing else."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
+from dataclasses import dataclass
 from typing import cast
 
 import orjson
+import structlog
 
-from api.proposal.requested import CPU_S, MEMORY, ProposalRequest, RequestedProposal
+from api.core.errors import ProposerCrashError
+from api.proposal.requested import OUT_OF_MEMORY, ProposalRequest, RequestedProposal
 from api.replay.task_tests import BadTestError
 
-DEADLINE_S = 180.0
 NICE = 10
+MAX_LOGGED = 4_000
+"""Characters of what a crashed process wrote on standard error that are logged: its end."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalBudget:
+    """What one proposal may take: seconds of a core, bytes of memory, seconds that pass."""
+
+    cpu_s: int = 60
+    memory: int = 2 << 30
+    deadline_s: float = 180.0
 
 
 class ApartProposer:
-    """Proposes in processes of low priority, at most ``at_once`` of them."""
+    """Proposes in processes of low priority, at most ``at_once`` of them, each within the
+    ``budget``."""
 
-    def __init__(self, at_once: int = 1) -> None:
+    def __init__(self, at_once: int = 1, budget: ProposalBudget | None = None) -> None:
         self._turns = asyncio.Semaphore(at_once)
+        self._budget = budget or ProposalBudget()
 
     async def propose(self, request: ProposalRequest) -> RequestedProposal:
-        """Return what `propose_task` does. Raises `BadTestError`, also for what takes too much
-        memory or time."""
+        """Return what `propose_task` does. Raises `BadTestError`, also for what exceeds the budget,
+        and `ProposerCrashError` where the process ended for another reason."""
         async with self._turns:
-            return await _propose_apart(orjson.dumps(request))
+            return await _propose_apart(orjson.dumps(request), self._budget)
 
 
-async def _propose_apart(request: bytes) -> RequestedProposal:
+async def _propose_apart(request: bytes, budget: ProposalBudget) -> RequestedProposal:
     places = os.pathsep.join(filter(None, sys.path))
+    call = f"main({budget.cpu_s}, {budget.memory})"
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
         "-c",
-        f"import os; os.nice({NICE}); from api.proposal.requested import main; main()",
+        f"import os; os.nice({NICE}); from api.proposal.requested import main; {call}",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
         env={"PYTHONPATH": places, "LANG": "C.UTF-8"},
         start_new_session=True,
     )
     try:
-        async with asyncio.timeout(DEADLINE_S):
-            told, _ = await child.communicate(request)
+        async with asyncio.timeout(budget.deadline_s):
+            output, errors = await child.communicate(request)
     except TimeoutError:
-        raise _too_costly() from None
+        raise _over_budget(f"{budget.deadline_s:g} s") from None
     finally:
         if child.returncode is None:
             child.kill()
             await child.wait()
-    if child.returncode != 0 or not told:
-        raise _too_costly()
-    answer = orjson.loads(told)
+    if child.returncode != 0 or not output:
+        raise _explain_end(child.returncode, errors, budget)
+    answer = orjson.loads(output)
     if "problem" in answer:
         raise BadTestError(*answer["problem"])
     return cast(RequestedProposal, answer["proposal"])
 
 
-def _too_costly() -> BadTestError:
-    wanted = f"recordings of which a task is made within {CPU_S} s and {MEMORY >> 20} MiB"
-    return BadTestError("recordings", "…", wanted)
+def _explain_end(status: int | None, errors: bytes, budget: ProposalBudget) -> Exception:
+    """Return the error for a process that ended without an answer: which budget it exceeded, else
+    that it crashed, which is logged with what it wrote on standard error."""
+    if status == -signal.SIGXCPU:
+        return _over_budget(f"{budget.cpu_s} s of a core")
+    if status == OUT_OF_MEMORY:
+        return _over_budget(f"{budget.memory >> 20} MiB of memory")
+    ended = _name_status(status)
+    log.error(
+        "proposer-crashed", ended=ended, errors=errors.decode("utf-8", "replace")[-MAX_LOGGED:]
+    )
+    return ProposerCrashError(
+        f"the process that proposes a task ended with {ended}, expected a proposal;"
+        " the service's log has what it wrote"
+    )
+
+
+def _name_status(status: int | None) -> str:
+    """Return an exit status in words; one below 0 is the signal that ended the process."""
+    if status is None or status >= 0:
+        return f"exit status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"
+
+
+def _over_budget(limit: str) -> BadTestError:
+    return BadTestError("recordings", "…", f"recordings of which a task is made within {limit}")

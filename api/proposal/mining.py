@@ -15,7 +15,7 @@ from api.proposal.weighing import EVEN_WEIGHTS
 from detectors.engine.engine import Engine
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue
-from detectors.model.rewards import total
+from detectors.model.rewards import episode_total
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.task.ruleset import Ruleset, compile_task
@@ -198,10 +198,11 @@ def _is_guard(support: ConditionSupport) -> bool:
     return is_request and support.in_bad > 0 and not support.in_good
 
 
-def score_log(rules: Ruleset, log: RecordedRun) -> float:
-    """Return what a log is worth under the rules: the sum of its known rewards."""
+def score_log(rules: Ruleset, log: RecordedRun) -> float | None:
+    """Return what a log is worth under the rules: the sum of its rewards, None where one of them is
+    not known."""
     rewards = Engine(rules, log.events[0].episode).feed(log.events).rewards
-    return total(reward.reward for reward in rewards if reward.reward is not None)
+    return episode_total(reward.reward for reward in rewards)
 
 
 def _together(

@@ -1,19 +1,19 @@
 """A proposal of recordings that somebody sent: read, mined and written as a task file. Pure.
 
-`python -m api.proposal.requested` reads a request on standard input and writes {proposal} or
-{problem} as JSON: strangers' recordings are read and mined there (api/proposal/apart.py), under
-limits of its own.
+`main` reads a request on standard input and writes {proposal} or {problem} as JSON: strangers'
+recordings are read and mined in a process of its own (api/proposal/apart.py), within limits.
 """
 
 from __future__ import annotations
 
-import resource
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypedDict
 
 import orjson
 
+from api.core.process_limits import limit_process
 from api.proposal.candidates import find_origin
 from api.proposal.mining import Proposal, RecordedRun, propose, score_log
 from api.proposal.weighing import MilestoneWeight
@@ -26,8 +26,8 @@ from detectors.task.ruleset import compile_task
 
 MAX_EVENTS = 50_000
 """Events of all recordings of a request."""
-MEMORY = 2 << 30
-CPU_S = 60
+OUT_OF_MEMORY = 71
+"""The exit status of a process that had too little memory."""
 
 
 class RequestedRecording(TypedDict):
@@ -62,8 +62,8 @@ class MilestoneEvidence(TypedDict):
 
 
 class RequestedProposal(TypedDict):
-    """A proposed task file, with its evidence. ``limits``: what the known steps of each failure
-    earn under it."""
+    """A proposed task file, with its evidence. ``limits``: what each failure earns under it, None
+    where one of its steps is not known."""
 
     yaml: str
     good: int
@@ -71,7 +71,7 @@ class RequestedProposal(TypedDict):
     decided: bool
     notes: list[str]
     milestones: list[MilestoneEvidence]
-    limits: dict[str, float]
+    limits: dict[str, float | None]
 
 
 def propose_task(request: ProposalRequest) -> RequestedProposal:
@@ -89,11 +89,11 @@ def propose_task(request: ProposalRequest) -> RequestedProposal:
         raise BadTestError("recordings", len(runs), str(error)) from None
     head = TaskHead(request["id"], request["instruction"] or "What the agent is told.", origin)
     counts = RecordingCounts(len(good), len(bad))
-    text = write_proposal(head, proposal, counts, ())
     try:
+        text = write_proposal(head, proposal, counts, ())
         rules = compile_task(load_task_yaml(text))
     except BadTaskError as error:
-        raise BadTestError("recordings", len(runs), f"a task of them: {error}") from None
+        raise _as_refusal(error, len(runs)) from None
     return {
         "yaml": text,
         "good": counts.good,
@@ -103,6 +103,15 @@ def propose_task(request: ProposalRequest) -> RequestedProposal:
         "milestones": list(_list_evidence(proposal, counts)),
         "limits": {run.name: score_log(rules, run) for run in bad},
     }
+
+
+def _as_refusal(error: BadTaskError, count: int) -> BadTestError:
+    """Return the refusal of a task that the task language does not take: of a member of the request
+    where that is wrong, else of the recordings."""
+    for problem in error.problems:
+        if problem.path in ("id", "instruction", "origin"):
+            return BadTestError(problem.path, problem.value, problem.wanted)
+    return BadTestError("recordings", count, f"a task of them: {error}")
 
 
 def _read_runs(
@@ -147,17 +156,15 @@ def answer_request(content: bytes) -> Mapping[str, object]:
         return {"problem": [error.path, str(error.value)[:120], error.wanted[:600]]}
 
 
-def main() -> None:
-    """Read standard input, answer on standard output."""
-    for what, most in (
-        (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, CPU_S), (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):  # fmt: skip
-        _, hard = resource.getrlimit(what)
-        resource.setrlimit(what, (most, hard) if hard < 0 or hard > most else (hard, hard))
+def main(cpu_s: int, memory: int) -> None:
+    """Read standard input, answer on standard output, within seconds of a core and bytes of memory.
+    Exits with `OUT_OF_MEMORY` where the memory does not suffice."""
     load_plugins()
-    sys.stdout.buffer.write(orjson.dumps(answer_request(sys.stdin.buffer.read())))
-
-
-if __name__ == "__main__":
-    main()
+    try:
+        limit_process(cpu_s, memory)
+        sys.stdout.buffer.write(orjson.dumps(answer_request(sys.stdin.buffer.read())))
+        sys.stdout.buffer.flush()
+    except (MemoryError, ImportError, SystemError, orjson.JSONDecodeError):
+        # Without memory a library cannot be mapped, C code may fail without an exception of its
+        # own, and orjson cannot read the request, which the service wrote as JSON.
+        os._exit(OUT_OF_MEMORY)  # nothing is tidied up: that could need memory

@@ -11,9 +11,9 @@ import yaml
 from api.proposal.mining import ConditionSupport, Proposal, find_anchor
 from api.proposal.slots import Values, fill_task
 from api.proposal.weighing import EVEN_WEIGHTS, MilestoneWeight, share_components
+from api.tasks.task_files import check_task
 from detectors.model.json_value import JsonValue
 from detectors.task.ruleset import compile_task
-from detectors.task.task_json import task_from_json
 
 PENALTY = 0.1
 WIDTH = 4_000
@@ -46,7 +46,8 @@ def write_proposal(
     counts: RecordingCounts,
     tests: Sequence[Mapping[str, JsonValue]],
 ) -> str:
-    """Return the task file's text, ending in a line feed."""
+    """Return the task file's text, ending in a line feed. Raises `BadTaskError` for a head that no
+    task can have, such as an id with a blank."""
     names = name_milestones([*proposal.milestones, *proposal.guards])
     weights = _weigh(names, proposal, counts)
     entries = _entries(names, proposal, weights)
@@ -198,8 +199,9 @@ def name_milestones(supports: Sequence[ConditionSupport]) -> list[tuple[str, Con
 def share_weights(
     head: TaskHead, entries: Sequence[Mapping[str, JsonValue]]
 ) -> Mapping[str, float]:
-    """Return weights that sum to 1 over the components that the milestones have."""
-    task = compile_task(task_from_json(fill_task(build_spec(head, entries), head.examples))).task
+    """Return weights that sum to 1 over the components that the milestones have. Raises
+    `BadTaskError`."""
+    task = compile_task(check_task(fill_task(build_spec(head, entries), head.examples))).task
     return share_components(
         [
             (one.component, one.weight)

@@ -58,6 +58,15 @@ class BadTestError(ValueError):
         self.wanted = wanted
         super().__init__(f"{path}: got {str(value)[:120]!r}, wanted {wanted}")
 
+    def as_problem(self) -> dict[str, Json]:
+        """Return the error as a member of a problem document's ``errors``."""
+        return {
+            "path": self.path,
+            "line": None,
+            "value": str(self.value)[:120],
+            "wanted": self.wanted,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Tested:

@@ -183,8 +183,8 @@ def _propose(
         return 1
     head = TaskHead(id, told or "What the agent is told.", site, _examples(good, bad))
     counts = RecordingCounts(len(good), len(bad))
-    draft = write_proposal(head, proposal, counts, ())
     try:
+        draft = write_proposal(head, proposal, counts, ())
         limits = [score_log(compile_task(_filled(draft, log)), log) for log in bad]
         compile_task(load_task_yaml(draft))
     except BadTaskError as error:
@@ -269,16 +269,17 @@ def _keep(text: str, out: Path | None) -> None:
 
 
 def _list_tests(
-    folder: Path, good: Sequence[Path], limits: Mapping[Path, float]
+    folder: Path, good: Sequence[Path], limits: Mapping[Path, float | None]
 ) -> list[dict[str, JsonValue]]:
     """Return the recordings as tests of a task in ``folder``; ``limits``: the most that each
-    failure may earn."""
+    failure may earn, None where that is not known: such a failure is no test."""
     oracles: list[dict[str, JsonValue]] = [
         {"oracle": os.path.relpath(path, folder)} for path in good
     ]
     adversaries: list[dict[str, JsonValue]] = [
         {"adversarial": os.path.relpath(path, folder), "at_most": _round_up(limit)}
         for path, limit in limits.items()
+        if limit is not None
     ]
     return [*oracles, *adversaries]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,17 @@ import orjson
 import pytest
 
 from api.cli.main import main
-from api.proposal.requested import MAX_EVENTS, answer_request
+from api.proposal.apart import ApartProposer, ProposalBudget
+from api.proposal.requested import (
+    MAX_EVENTS,
+    ProposalRequest,
+    RequestedRecording,
+    answer_request,
+)
+from api.replay.task_tests import BadTestError
 from api.tasks.task_files import load_task_yaml
 from detectors.model.codec import encode_event
+from detectors.model.json_value import JsonObject
 from tests.api.service import Service, events, frames
 from tests.support.logs import Said, clicked, episode, filled, finished, log, went
 
@@ -93,7 +103,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"recordings": [packed("a", "good", [went("/a")]), packed("b", "good", [clicked("B")])]},
         "recordings",
     ),
-    "an id": ({**ASKED, "id": "a b"}, "recordings"),
+    "an id": ({**ASKED, "id": "a b"}, "id"),
     "another member": ({**ASKED, "weights": {}}, "weights"),
 }
 
@@ -125,13 +135,70 @@ def test_events_of_all_recordings_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     assert int(value) == 2 * 8
 
 
-async def test_a_process_that_ends_without_an_answer_is_a_refusal(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+def long_request(steps: int) -> ProposalRequest:
+    """A request that takes seconds: one success of many steps."""
+    step = [
+        went("/shop"),
+        clicked("Order"),
+        filled("Amount", "2"),
+        finished("POST", "/orders/7", 200),
+    ]
+    recording = lines("long.jsonl", "good", *([step] * steps))
+    content: JsonObject = {"lines": recording["lines"]}
+    recordings: list[RequestedRecording] = [
+        {"name": "long.jsonl", "outcome": "good", "content": content}
+    ]
+    return {"recordings": recordings, "instruction": "", "id": "a", "origin": None}
+
+
+@pytest.mark.parametrize(
+    ("budget", "limit"),
+    [
+        (ProposalBudget(cpu_s=1), "1 s of a core"),
+        (ProposalBudget(memory=64 << 20), "64 MiB of memory"),
+        (ProposalBudget(deadline_s=0.01), "0.01 s"),
+    ],
+    ids=["processor", "memory", "deadline"],
+)
+async def test_what_exceeds_a_budget_is_refused_with_that_budget(
+    budget: ProposalBudget, limit: str
 ) -> None:
-    monkeypatch.setattr("api.proposal.apart.DEADLINE_S", 0.01)
-    sent = await service.post("/v1/tasks:propose", ASKED)
-    assert sent.status_code == 422
-    assert "recordings of which a task is made within 60 s" in sent.json()["detail"]
+    with pytest.raises(BadTestError) as refused:
+        await ApartProposer(budget=budget).propose(long_request(4_000))
+    assert refused.value.wanted == f"recordings of which a task is made within {limit}"
+
+
+def children() -> set[int]:
+    """The processes that this one started."""
+    files = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for file in files for pid in file.read_text().split()}
+
+
+async def test_a_crash_of_the_process_is_no_refusal_of_the_recordings(service: Service) -> None:
+    """The real process is killed while it starts: the caller hears of a fault of the service, and
+    the next request is answered."""
+    before = children()
+    asked = asyncio.create_task(service.post("/v1/tasks:propose", ASKED))
+    while not (started := children() - before):
+        assert not asked.done(), asked.result().text
+        await asyncio.sleep(0.005)
+    for pid in started:
+        os.kill(pid, signal.SIGKILL)
+    sent = await asked
+    assert sent.status_code == 500
+    problem = sent.json()
+    assert problem["type"] == "urn:milestoned:problem:proposer-crashed"
+    assert "ended with SIGKILL, expected a proposal" in problem["detail"]
+    again = await service.post("/v1/tasks:propose", ASKED)
+    assert again.status_code == 200, again.text
+
+
+async def test_of_a_failure_that_is_not_known_nobody_says_what_it_earns(service: Service) -> None:
+    gap: list[Said] = [("gap.began", {"source": "cdp", "reason": "lost"})]
+    recordings = [GOOD, packed("bad.mrec", "bad", [went("/shop")], gap)]
+    sent = await service.post("/v1/tasks:propose", {"recordings": recordings})
+    assert sent.status_code == 200, sent.text
+    assert sent.json()["limits"] == {"bad.mrec": None}
 
 
 def run_of(item: str, amount: str, *, sent: str | None = None) -> list[list[Said]]:

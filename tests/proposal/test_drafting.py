@@ -276,6 +276,24 @@ def test_recordings_confirm_a_draft(
     assert "expected that of a draft, such as 1-draft" in capsys.readouterr().err
 
 
+def test_a_failure_that_is_not_known_is_counted_as_unknown(
+    draft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is no failure without the milestone, and no test of the task."""
+    good, bad = recorded(tmp_path / "good.jsonl", *order()), tmp_path / "bad.jsonl"
+    out = tmp_path / "order.yaml"
+    recorded(bad, [went("/cart")], [GAP])
+    words = ["--from", good, "--against", str(bad), "--draft", str(draft), "--out", str(out)]
+    assert main(["task", "propose", *words]) == 0
+    text = out.read_text()
+    assert "  # in 1 of 1 successes and 1 of 1 failures\n  - id: cart\n" in text
+    unknown = "  # in 1 of 1 successes and 0 of 1 failures, unknown in 1 failures\n"
+    assert f"{unknown}  - id: sent\n" in text
+    assert f"{unknown}  - id: done\n" in text
+    assert main(["task", "test", str(out)]) == 1
+    assert capsys.readouterr().err.endswith("tests: wanted an adversarial test\n")
+
+
 def test_a_draft_whose_goal_is_not_reached_is_not_confirmed(
     draft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
