@@ -111,10 +111,6 @@ HIDDEN = [
         "reg.sync.register('x')",
         "addEventListener('sync', e => e.waitUntil(fetch('/delete', {method: 'POST'})))",
     )._replace(name="a worker's background sync writes"),
-    under_worker(
-        "reg.backgroundFetch.fetch('x', [new Request('/delete', {method: 'POST', body: 'x'})])",
-        "addEventListener('backgroundfetchsuccess', () => 0)",
-    )._replace(name="a background fetch writes"),
     HostilePage(
         "a picture-in-picture window's own fetch writes",
         SHOP
