@@ -182,6 +182,21 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
          ("written", ".report.docx.swp"), ("written", ".report.docx.swp"), ("gone", ".report.docx.swp")],
         [("file.present", "report.docx")],
     ),
+    "a lock of a document that is new itself": (
+        [("appeared", "report.docx"), ("appeared", "~$report.docx"), ("closed", "~$report.docx"),
+         ("look", "~$report.docx", "me")],
+        [],
+    ),
+    "a lock in a folder, of a long name": (
+        [("present", "d/report.docx", "x"), ("appeared", "d/~$port.docx"), ("closed", "d/~$port.docx"),
+         ("look", "d/~$port.docx", "me")],
+        [("file.present", "d/report.docx")],
+    ),
+    "a lock's name that leaves out more than two letters": (
+        [("present", "report.docx", "x"), ("appeared", "~$ort.docx"), ("closed", "~$ort.docx"),
+         ("look", "~$ort.docx", "me")],
+        [("file.present", "report.docx"), ("file.created", "~$ort.docx", "write")],
+    ),
     "too large for a lock": (
         [("present", "a", "x"), ("appeared", ".~lock.a#"), ("closed", ".~lock.a#"),
          ("look", ".~lock.a#", "x" * 600)],
