@@ -259,7 +259,7 @@ class Normaliser:
 
     def _close_arrival(self, state: SessionState, arrival: Arrival) -> Iterator[CdpObservation]:
         """The tab is gone in its first moments."""
-        for message in arrival.close(self.browser, is_gone=True):
+        for message in arrival.close(self.browser):
             yield from self._exchange(state, *message)
         yield from _report_missed(arrival)
         yield from arrival.answered(gone=True)

@@ -229,11 +229,8 @@ class Arrival:
         yield from self.close(browser)
         self.over = True
 
-    def close(self, browser: BrowserState, *, is_gone: bool = False) -> Iterator[Message]:
-        """The tab is gone (``is_gone``), or its first document is, before that was accounted for.
-
-        Into an empty tab that never answered, the page that opened it may have sent a form.
-        """
+    def close(self, browser: BrowserState) -> Iterator[Message]:
+        """The tab is gone, or its first document is, before that was accounted for."""
         for number, unsent in list(self._unsent.items()):
             asked = _plain(self.expected) == _plain(unsent.held[0].params["response"]["url"])
             if asked and self._origins.get(number) == "GET":  # as of a tab opened for a download
@@ -242,11 +239,14 @@ class Arrival:
                 self._drop(number)
         if self._strays:
             self._miss("a request was over of which nothing was heard before")
-        is_empty = self.opened and not is_outer(self.expected)
-        is_unheard = is_gone and is_empty and not self._is_heard
-        if not self.known and (is_unheard or self._may_lack_requests(browser)):
+        if not self.known and (self._is_unheard_popup() or self._may_lack_requests(browser)):
             self._miss("a tab's first document was gone before its requests were known")
         self.known = True
+
+    def _is_unheard_popup(self) -> bool:
+        """Whether another page opened the tab empty, and nothing was heard of it since: that page
+        may have sent a form there, or started a download."""
+        return self.opened and not is_outer(self.expected) and not self._is_heard
 
     def _may_lack_requests(self, browser: BrowserState) -> bool:
         """Whether the tab had, began or was opened for a document whose requests nobody heard."""
@@ -263,7 +263,8 @@ class Arrival:
     def may_have_downloaded(self, url: str) -> bool:
         """Whether a tab that is gone, on ``url`` at last, was opened for a download of which
         nothing was heard."""
-        wanted = is_outer(self.expected) or any(is_outer(one) for one in self._begun.values())
+        has_begun = any(is_outer(one) for one in self._begun.values())
+        wanted = is_outer(self.expected) or has_begun or self._is_unheard_popup()
         return wanted and not self.downloads and not is_outer(url)
 
     # -- what is seen of a request
