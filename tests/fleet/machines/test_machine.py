@@ -28,7 +28,7 @@ START_S = 2_400.0
 STEP_S = 240.0
 EDITOR = "setsid mousepad >/dev/null 2>&1 </dev/null &"
 LOST_S = "180"
-# Without KVM a daemon that begins an episode says nothing for a minute.
+"""Seconds: without KVM a daemon that begins an episode says nothing for a minute."""
 TASK: dict[str, Any] = {
     "id": "fleet/machine",
     "version": "1",
