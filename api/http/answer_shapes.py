@@ -366,7 +366,7 @@ class ProposalShape(AnswerShape):
     bad: int
     """Failures that were compared."""
     decided: bool
-    """Whether every success met the goal and no failure did."""
+    """Whether every success met the goal, and no failure did, of which all steps are known."""
     notes: list[str]
     """What could not be found out."""
     milestones: list[ProposedMilestoneShape]

@@ -73,7 +73,7 @@ class ConditionSupport:
 class Proposal:
     """``milestones`` in the order in which successes reached them; ``goal``: those of them that
     make the goal; ``guards``: what only failures did; ``notes``: what could not be found out.
-    ``is_decided``: every success met the goal and no failure did."""
+    ``is_decided``: every success met the goal, and no failure did, of which all steps are known."""
 
     milestones: list[ConditionSupport]
     goal: list[ConditionSupport]
@@ -101,8 +101,13 @@ def propose(
     milestones += _together(milestones, good, bad, origin)
     goal = _choose_goal(milestones, len(bad), notes)
     guards = [one for one in supports if _is_guard(one)][:MAX_GUARDS]
-    is_decided = bool(bad) and all(not one.in_bad and not _leaves_open(one) for one in goal)
-    notes += _note_unknown_steps([*good, *bad], origin, milestones)
+    unknown_steps = list(_count_unknown_steps([*good, *bad], origin, milestones))
+    notes += [one.describe() for one in unknown_steps if one.unknown]
+    is_decided = (
+        bool(bad)
+        and all(not one.in_bad and not _leaves_open(one) for one in goal)
+        and not any(one.unknown for one in unknown_steps[len(good) :])
+    )
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
     return Proposal(milestones, goal, guards, notes, is_decided)
@@ -173,22 +178,34 @@ def _is_skipped(earlier: ConditionSupport, support: ConditionSupport) -> bool:
     )
 
 
-def _note_unknown_steps(
-    logs: Sequence[RecordedRun], origin: str | None, milestones: Sequence[ConditionSupport]
-) -> Iterator[str]:
-    """Say of which recordings steps are not known under what is proposed: what was reached in one
+@dataclass(frozen=True, slots=True)
+class _UnknownSteps:
+    """How many of a recording's steps are not known under what is proposed: what was reached in one
     does not show, and is not known to be missing."""
+
+    name: str
+    unknown: int
+    count: int
+
+    def describe(self) -> str:
+        """Return it as a note of the proposal."""
+        return (
+            f"{self.unknown} of {self.count} steps of {self.name} are not known: what it lacks may"
+            " be there"
+        )
+
+
+def _count_unknown_steps(
+    logs: Sequence[RecordedRun], origin: str | None, milestones: Sequence[ConditionSupport]
+) -> Iterator[_UnknownSteps]:
+    """Yield for each recording how many of its steps are not known."""
     candidates = [one.candidate for one in milestones]
     for log in logs:
         task = fill_task(_task_of(candidates, log.origin or origin), log.values)
         rules = compile_task(task_from_json(task))
         rewards = Engine(rules, log.events[0].episode).feed(log.events).rewards
         unknown = sum(reward.reward is None for reward in rewards)
-        if unknown:
-            yield (
-                f"{unknown} of {len(rewards)} steps of {log.name} are not known: what it lacks may"
-                " be there"
-            )
+        yield _UnknownSteps(log.name, unknown, len(rewards))
 
 
 def _is_guard(support: ConditionSupport) -> bool:

@@ -50,8 +50,8 @@ async function recording(file, outcome) {
 }
 
 function evidence({ good, bad, decided, notes, milestones }) {
-  const head = line(`Proposed from ${good} successes and ${bad} failures. ${decided
-    ? "Every success meets the goal, and no failure." : "Nothing shows yet that failures miss the goal."}`);
+  const head = line(`Proposed from ${counted(good, "success", "successes")} and ${counted(bad, "failure", "failures")}. ${decided
+    ? "Every success reaches the goal, and no failure does." : "Nothing shows yet that no failure reaches the goal."}`);
   const list = document.createElement("ul");
   for (const one of milestones) {
     const weight = one.weight === null ? "a penalty" : `weight ${one.weight}`;
@@ -61,6 +61,8 @@ function evidence({ good, bad, decided, notes, milestones }) {
   list.append(...notes.map((note) => item(`Note: ${note}.`)));
   return [head, list];
 }
+
+const counted = (count, singular, plural) => `${count} ${count === 1 ? singular : plural}`;
 
 function line(text, name = "note") {
   const made = document.createElement("p");
