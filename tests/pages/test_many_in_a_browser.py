@@ -134,7 +134,9 @@ async def test_a_task_is_proposed_from_recordings_into_the_editor(page: Page, tw
     await expect(told).to_contain_text("No proposal: recordings[1]")
     await page.get_by_label("Failures").set_input_files([wrong])
     await page.get_by_role("button", name="Propose", exact=True).click()
-    await expect(told).to_contain_text("Proposed from 1 success and 1 failure. Every success reaches the goal,")
+    await expect(told).to_contain_text(
+        "Proposed from 1 success and 1 failure. Every success reaches the goal,"
+    )
     await expect(told).to_contain_text("in 1 of 1 successes and 0 of 1 failures")
     text = page.get_by_role("textbox", name="The task, in YAML")
     await expect(text).to_contain_text("id: shop/proposed")
