@@ -263,7 +263,8 @@ def test_a_document_in_a_page_has_a_list_too(
 def test_a_redirect_is_completed_where_its_first_request_was_a_get() -> None:
     hop = {"url": URL, "method": "GET", "headers": {}}
     answer = {"url": "https://a.example/out", "status": 302, "headers": {"Location": "/pop"}}
-    about = {"requestId": "L", "loaderId": "L", "frameId": "P", "type": "Document", "request": hop}
+    document = {"requestId": "L", "loaderId": "L", "frameId": "P", "type": "Document"}
+    about: dict[str, Any] = {**document, "request": hop}
     fold = Fold(expected="https://a.example/out")
     fold.headers("L", Accept="*/*")
     assert [

@@ -94,16 +94,25 @@ async def test_an_option_that_a_page_takes_at_once_was_chosen(
 REFUSING = "if (!/^[0-9]*$/.test(this.value)) this.value = ''"
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param(["abc"], id="into an empty field"),
+        pytest.param(["abc", "x"], id="twice"),
+        pytest.param(["12", "x"], id="in place of what it took"),
+    ],
+)
 async def test_what_a_page_refuses_at_once_was_not_filled_in(
-    browser: Chromium, page: Page, site: Site
+    browser: Chromium, page: Page, site: Site, texts: list[str]
 ) -> None:
     async with watching(browser) as watch:
         await page.goto(site.page("/", f'<input id=i aria-label=Code oninput="{REFUSING}">'))
         await page.focus("#i")
-        await page.keyboard.insert_text("abc")
-        await page.keyboard.type("x")
+        for text in texts:
+            await page.keyboard.press("Control+a")
+            await page.keyboard.insert_text(text)
         await fenced(watch)
-        assert {data["value"] for data in watch.all("field.filled")} <= {""}
+        assert {data["value"] for data in watch.all("field.filled")} <= {"", "12"}
 
 
 MASKS = {
