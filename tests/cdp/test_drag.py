@@ -61,17 +61,21 @@ list.ondragenter = ({ target }) => { if (target.localName === 'li' && target !==
 </script>"""
 
 
+@pytest.mark.parametrize("made", ["", "drop", "dragend"])
 async def test_a_list_that_is_sorted_while_something_is_carried_needs_no_drop(
-    browser: Chromium, page: Page, site: Site
+    browser: Chromium, page: Page, site: Site, made: str
 ) -> None:
+    """Nor does an event that page script makes meanwhile (``made``) take its place."""
+    makes = f"list.dispatchEvent(new DragEvent('{made}', {{bubbles: true}}))" if made else ""
+    script = f"<script>list.addEventListener('dragenter', () => {{ {makes} }})</script>"
     async with watching(browser) as watch:
-        await page.goto(site.page("/", CARRIED))
+        await page.goto(site.page("/", CARRIED + script))
         await page.mouse.move(60, 15)
         await page.mouse.down()
         for y in (20, 30, 45, 60, 75):
             await page.mouse.move(60, y)
         await page.mouse.up()
-        drop = await watch.one("element.dropped")
+        drop = await watch.one("element.dropped", trusted=True)
         await watch.fence()
         assert watch.all("element.pressed") == []
     assert (drop["element"]["id"], drop["index"], drop["trusted"]) == ("one", 2, True)

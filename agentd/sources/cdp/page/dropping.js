@@ -19,7 +19,7 @@ export function openDropping({ on, say, describe, secrets }) {
   on("dragend", (event, trusted) => {
     const was = carried;
     if (event.isTrusted) carried = null;
-    if (!was || dropped?.carried === was) return;
+    if (!was) return;
     flush();
     const onto = under([event.clientX, event.clientY], was.element);
     const told = { element: was.described, trusted, ...(onto && { target: describe(onto), ...within(onto) }) };
@@ -37,7 +37,7 @@ export function openDropping({ on, say, describe, secrets }) {
     if (files.length) told.files = files;
     if (text) told.text = text;
     dropped = { told, carried };
-    carried = null;
+    if (event.isTrusted) carried = null;
     setTimeout(flush);
   });
 
