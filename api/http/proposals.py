@@ -22,7 +22,7 @@ from api.replay.task_tests import BadTestError
 router = APIRouter(tags=["tasks"])
 MAX_RECORDINGS = 20
 FRAMES = 2
-"""A request may be as large as so many segments."""
+"""How many times the largest size of a segment a request may have."""
 
 
 class ProposalRecording(Body):
@@ -52,7 +52,7 @@ class ProposeTask(Body):
     """The site; by default where most pages were opened."""
 
 
-async def _content(
+async def _read_content(
     request: Request, who: Annotated[Principal, requires(AUTHOR)], limits: LimitsPart
 ) -> bytes:
     """Read a request, which is larger than other bodies may be."""
@@ -68,7 +68,7 @@ async def _content(
 )
 async def propose(
     who: Annotated[Principal, requires(AUTHOR)],
-    content: Annotated[bytes, Depends(_content)],
+    content: Annotated[bytes, Depends(_read_content)],
     proposer: ProposerPart,
 ) -> Response:
     """Make a task file of what recorded successes share and failures lack, as `milestoned task

@@ -98,16 +98,12 @@ def propose(
     if not milestones:
         raise ValueError("the recordings of successes share nothing that a rule could tell")
     notes: list[str] = []
-    milestones += _together(milestones, good, bad, origin)
+    milestones += _find_condition_on_all(milestones, good, bad, origin)
     goal = _choose_goal(milestones, len(bad), notes)
     guards = [one for one in supports if _is_guard(one)][:MAX_GUARDS]
     unknown_steps = list(_count_unknown_steps([*good, *bad], origin, milestones))
     notes += [one.describe() for one in unknown_steps if one.unknown]
-    is_decided = (
-        bool(bad)
-        and all(not one.in_bad and not _leaves_open(one) for one in goal)
-        and not any(one.unknown for one in unknown_steps[len(good) :])
-    )
+    is_decided = bool(bad) and _is_decided(goal, unknown_steps[len(good) :])
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
     return Proposal(milestones, goal, guards, notes, is_decided)
@@ -178,6 +174,12 @@ def _is_skipped(earlier: ConditionSupport, support: ConditionSupport) -> bool:
     )
 
 
+def _is_decided(goal: Sequence[ConditionSupport], of_failures: Sequence[_UnknownSteps]) -> bool:
+    """Return whether it is known that no failure met the goal."""
+    is_missed = all(not one.in_bad and not _leaves_open(one) for one in goal)
+    return is_missed and not any(one.unknown for one in of_failures)
+
+
 @dataclass(frozen=True, slots=True)
 class _UnknownSteps:
     """How many of a recording's steps are not known under what is proposed: what was reached in one
@@ -222,7 +224,7 @@ def score_log(rules: Ruleset, log: RecordedRun) -> float | None:
     return episode_total(reward.reward for reward in rewards)
 
 
-def _together(
+def _find_condition_on_all(
     milestones: Sequence[ConditionSupport],
     good: Sequence[RecordedRun],
     bad: Sequence[RecordedRun],
@@ -237,12 +239,12 @@ def _together(
     separating = [one for one in closed if not one.in_bad]
     if not bad or any(one.rule in EFFECTS for one in separating):
         return []
-    wholes = [*_standing_at_the_last_deed(closed), *([] if separating else _in_order(closed))]
+    wholes = [*_hold_fields_at_last_deed(closed), *([] if separating else _order_all(closed))]
     found = _measure(wholes, good, bad, origin)
     return [one for one in found if one.in_good == len(good) and not one.in_bad][:1]
 
 
-def _standing_at_the_last_deed(
+def _hold_fields_at_last_deed(
     closed: Sequence[ConditionSupport],
 ) -> Iterator[tuple[TaskCandidate, str]]:
     """Yield the condition that all that was filled in stands when the last deed is done, if there
@@ -250,16 +252,16 @@ def _standing_at_the_last_deed(
     fields = [one for one in closed if one.rule == "field_filled"]
     deeds = [one for one in closed if one.rule in DEEDS]
     if fields and deeds:
-        yield _whole("all_of", [*fields, deeds[-1]], deeds[-1], {"holding": True})
+        yield _join_conditions("all_of", [*fields, deeds[-1]], deeds[-1], {"holding": True})
 
 
-def _in_order(closed: Sequence[ConditionSupport]) -> Iterator[tuple[TaskCandidate, str]]:
+def _order_all(closed: Sequence[ConditionSupport]) -> Iterator[tuple[TaskCandidate, str]]:
     """Yield the condition that all was done in the order of the successes, if they had one."""
     if len(closed) > 1 and _are_ordered(closed):
-        yield _whole("sequence", closed, closed[-1], {})
+        yield _join_conditions("sequence", closed, closed[-1], {})
 
 
-def _whole(
+def _join_conditions(
     rule: str, parts: Sequence[ConditionSupport], last: ConditionSupport, facts: JsonObject
 ) -> tuple[TaskCandidate, str]:
     """Return a condition on several ones, and the name of the log that it was made of."""

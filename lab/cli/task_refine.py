@@ -196,7 +196,7 @@ def _write(of: _TaskFile, refinement: TaskRefinement, out: Path) -> int:
         raise CorpusUsageError(
             f"--out {out}: the file cannot be refined in place: {error}"
         ) from None
-    if _told_apart(task, refinement.weights) != _told_apart(of.task, refinement.weights):
+    if _list_unrefined(task, refinement.weights) != _list_unrefined(of.task, refinement.weights):
         raise CorpusUsageError(
             f"--out {out}: the file cannot be refined in place; write it by hand"
         )
@@ -219,7 +219,7 @@ def _edit(of: _TaskFile, refinement: TaskRefinement) -> str:
     return text.apply([*head, *(f"Note: {note}." for note in refinement.notes)])
 
 
-def _told_apart(task: Task, weights: Mapping[str, float]) -> Sequence[object]:
+def _list_unrefined(task: Task, weights: Mapping[str, float]) -> Sequence[object]:
     """Return what a refinement leaves as it was."""
     return [
         (one.id, one.when, one.penalty, one.component, one.after, weights.get(one.id, one.weight))
