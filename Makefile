@@ -88,6 +88,7 @@ screenshots: $(VENV)/ready $(BUNDLE) ## the pictures of docs/screenshots, of a d
 
 pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.in
 	$(PIN) $(EXTRAS) pyproject.toml requirements/dev.in -o requirements/dev.txt
+	$(PIN) requirements/uv.in -o requirements/uv.txt
 	$(PIN) requirements/site.in -o requirements/site.txt
 	$(PIN) --extra pyppeteer pyproject.toml -o requirements/pyppeteer.txt
 	$(PIN) --constraint requirements/dev.txt --extra api pyproject.toml -o requirements/service.txt
@@ -104,7 +105,7 @@ pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.
 	  -o requirements/trainers-$$name-alone.txt || exit 1; done
 
 # The mark is written last: an interrupted set-up starts again.
-$(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py
+$(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py tools/install_pinned.py
 	@PYTHON="$(PYTHON)" tools/set-up $(VENV)
 
 # pyppeteer holds websockets back, so it has an environment of its own; the tree itself is run from where it lies.
