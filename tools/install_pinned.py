@@ -44,14 +44,16 @@ VARIABLES = {
 
 def pip_settings(listing: str) -> dict[str, str]:
     """The settings in the output of ``pip config list``, by name without its section. Those of the
-    environment, which pip lists first, have precedence over those of files."""
+    environment have precedence over those of files."""
     settings: dict[str, str] = {}
+    of_environment: dict[str, str] = {}
     for line in listing.splitlines():
         key, equals, value = line.partition("=")
         section, _, name = key.rpartition(".")
         if equals and section in (":env:", "global", "install"):
-            settings.setdefault(name, str(ast.literal_eval(value)))
-    return settings
+            into = of_environment if section == ":env:" else settings
+            into[name] = str(ast.literal_eval(value))
+    return settings | of_environment
 
 
 def uv_variables(settings: Mapping[str, str]) -> dict[str, str]:
