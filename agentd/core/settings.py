@@ -18,6 +18,7 @@ from cyclopts import Parameter
 from cyclopts.argument import Argument
 
 from agentd.core.errors import UsageError
+from agentd.core.patience import DEFAULT_PATIENCE, MAX_PATIENCE, Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.source import Source
 from common.command_line import CommandLineError, new_app, option, parse_command
@@ -86,6 +87,13 @@ def _read_seconds(text: str) -> float:
     if not is_number or not 0 < float(text) <= MAX_WAIT_S:
         raise ValueError(f"expected seconds, more than 0 and at most {MAX_WAIT_S}")
     return float(text)
+
+
+def _read_patience(text: str) -> Patience:
+    is_number = text.isascii() and text.replace(".", "", 1).isdecimal()
+    if not is_number or not 1 <= float(text) <= MAX_PATIENCE:
+        raise ValueError(f"expected a factor from 1 to {MAX_PATIENCE}")
+    return Patience(float(text))
 
 
 def _read_clipboard(text: str) -> frozenset[str]:
@@ -202,6 +210,15 @@ class DaemonSettings(CommandSettings):
     body_wait: Annotated[
         float, _seconds("how long a body may take to come to the control port (default 60)")
     ] = BODY_S
+    patience: Annotated[
+        Patience,
+        option(
+            "how many times longer a seal waits for slow sources: 1 (default) to 60",
+            "FACTOR",
+            _read_patience,
+            accepts_keys=False,
+        ),
+    ] = DEFAULT_PATIENCE
     journal_max: Annotated[int, _bytes("the journal's cap, as in 512M (default 1G)")] = KEEP_BYTES
     connect: Annotated[_Connect | None, Parameter(parse=False)] = None
     """Makes the browser source inside a harness's process; never an option."""

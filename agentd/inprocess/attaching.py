@@ -128,7 +128,10 @@ def _thread(harness: Harness, settings: _Settings, token: str | None) -> DaemonT
     from agentd.inprocess.source import InProcessSource, open_connection
 
     line = BrowserLine(lambda: open_connection(harness), harness.scope)
-    settings = replace(settings, connect=lambda plan: InProcessSource(harness, plan), line=line)
+    patience = settings.patience
+    settings = replace(
+        settings, connect=lambda plan: InProcessSource(harness, plan, patience), line=line
+    )
 
     async def work(stop: asyncio.Event, opened: Opened) -> None:
         if isinstance(settings, RecordSettings):

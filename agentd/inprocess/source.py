@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from agentd.core.patience import Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink
 from agentd.inprocess.harness import Harness
@@ -36,8 +37,8 @@ class InProcessSource(CdpSource):
     come before what its library has not read yet: then there is a gap on record instead of a step
     that looks empty."""
 
-    def __init__(self, harness: Harness, plan: EpisodePlan) -> None:
-        super().__init__(None, None, plan, self._carried)
+    def __init__(self, harness: Harness, plan: EpisodePlan, patience: Patience) -> None:
+        super().__init__(None, None, plan, self._carried, patience)
         self._harness = harness
         self._connection: Connection | None = None
         self._sink: Sink | None = None
@@ -57,7 +58,7 @@ class InProcessSource(CdpSource):
         assert self._sink is not None
         assert self._connection is not None
         reply = self._connection.send("Browser.getVersion")
-        await asyncio.wait({reply}, timeout=HEARD_S)
+        await asyncio.wait({reply}, timeout=self._patience.extend(HEARD_S))
         if not reply.done() and not self._held_up:
             self._held_up = True
             self._sink("gap.began", {"source": self.name, "reason": HELD_UP})

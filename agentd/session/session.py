@@ -59,6 +59,7 @@ class Session:
             unwatched_sources(settings, plan),
             needed=plan.get("hears") is not None,
             asked=asked_kinds(plan),
+            patience=settings.patience,
         )
         sealer = StepSealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)

@@ -17,6 +17,7 @@ import structlog
 
 from agentd.core.backoff import Backoff
 from agentd.core.extras import display_for, require_extra
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.settings import DaemonSettings
 from agentd.core.source import (
@@ -61,7 +62,7 @@ def _cdp(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     def make() -> Source:
         from agentd.sources.cdp import CdpSource
 
-        return CdpSource(settings.cdp, settings.profile, plan)
+        return CdpSource(settings.cdp, settings.profile, plan, patience=settings.patience)
 
     return make
 
@@ -73,7 +74,7 @@ def _files(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     def make() -> Source:
         from agentd.sources.files import FilesSource
 
-        return FilesSource(dict(settings.files), settings.own_paths)
+        return FilesSource(dict(settings.files), settings.own_paths, settings.patience)
 
     return make
 
@@ -85,7 +86,9 @@ def _reader(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
     def make() -> Source:
         from agentd.sources.reader.source import ReaderSource
 
-        return ReaderSource(plan, dict(settings.files), settings.own_paths)
+        return ReaderSource(
+            plan, dict(settings.files), settings.own_paths, patience=settings.patience
+        )
 
     return make
 
@@ -98,7 +101,7 @@ def _ax(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
         require_extra("--desktop", "desktop", "xcffib")
         from agentd.sources.ax import AxSource
 
-        return AxSource(plan)
+        return AxSource(plan, patience=settings.patience)
 
     return make
 
@@ -112,7 +115,7 @@ def _processes(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
         require_extra("--processes", "desktop", "psutil")
         from agentd.sources.processes import ProcessesSource
 
-        return ProcessesSource(whose, plan)
+        return ProcessesSource(whose, plan, patience=settings.patience)
 
     return make
 
@@ -126,7 +129,7 @@ def _clipboard(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
         require_extra("--clipboard", "desktop", "xcffib")
         from agentd.sources.clipboard import ClipboardSource
 
-        return ClipboardSource(display_for("--clipboard"), words, plan)
+        return ClipboardSource(display_for("--clipboard"), words, plan, patience=settings.patience)
 
     return make
 
@@ -216,7 +219,8 @@ class Supervisor:
     ``gaps``: sources that see nothing now, each with the reason; ``changed`` is set, and made anew,
     whenever a gap begins or ends. ``unwatched``: sources that the daemon was not given, with the
     reason; ``needed``: whether a task depends on them (a recording on none); ``asked``: the kinds
-    marked *asked* that the sources report.
+    marked *asked* that the sources report. ``patience`` multiplies `FENCE_S`, `LATE_S` and
+    `SEAL_S`.
     """
 
     def __init__(
@@ -227,7 +231,9 @@ class Supervisor:
         *,
         needed: bool = True,
         asked: Collection[str] = (),
+        patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
+        self._patience = patience
         self._sources = list(sources)
         self._unwatched = unwatched or {}
         self._needed = needed
@@ -397,7 +403,7 @@ class Supervisor:
         A source whose fence fails may not have reported what happened: `events.dropped`. One that
         overstays its fence is fenced again before the step is sealed.
         """
-        self._late = await self._fence(self._sources, FENCE_S)
+        self._late = await self._fence(self._sources, self._patience.extend(FENCE_S))
 
     async def _fence(self, sources: Iterable[Source], longest_s: float) -> list[Source]:
         """Fence those of ``sources`` that see; return the ones that did not come to the end."""
@@ -420,8 +426,9 @@ class Supervisor:
         `LATE_S` is a `events.dropped`: else a step would count as observed of which a source may
         still have something to report."""
         late, self._late = self._late, []
-        for source in await self._fence(late, LATE_S):
-            self._record_loss(source.name, f"its fence was not over within {LATE_S:g} s")
+        longest_s = self._patience.extend(LATE_S)
+        for source in await self._fence(late, longest_s):
+            self._record_loss(source.name, f"its fence was not over within {longest_s:g} s")
 
     async def before_first_step(self) -> None:
         """Let the sources that report what the agent begins with do so, at most `SEAL_S`.
@@ -433,7 +440,7 @@ class Supervisor:
             for source in self._sources
             if isinstance(source, OpeningSource) and source.name not in self.gaps
         ]
-        await _wait_for(works, SEAL_S)
+        await _wait_for(works, self._patience.extend(SEAL_S))
         for why in filter(None, map(_why_lost, works)):
             log.warning("What the first step begins with is not recorded.", why=why)
 
@@ -448,7 +455,7 @@ class Supervisor:
             asyncio.create_task(source.before_seal(step, closing=closing)): name
             for name, source in self._step_sources()
         }
-        await _wait_for(works, SEAL_S)
+        await _wait_for(works, self._patience.extend(SEAL_S))
         for work, name in works.items():
             why = _why_lost(work)
             if why is not None:

@@ -11,8 +11,10 @@ import structlog
 
 from agentd.cli.main import main, make_app
 from agentd.core.errors import UsageError
+from agentd.core.patience import Patience
+from agentd.core.plan import EpisodePlan
 from agentd.core.settings import RunSettings, parse_settings
-from agentd.session.supervisor import sources_of
+from agentd.session.supervisor import TABLE, sources_of
 from agentd.sources.cdp import CdpSource
 from common.command_line import CommandLineError, parse_command
 
@@ -68,6 +70,13 @@ def wrong(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
             ("--files", f"a={tmp_path}", "--files", f"b={tmp_path / 'in'}"),
             "lies in",
         ),
+        **{
+            f"patience {text}": (
+                ("--patience", text),
+                f'--patience: expected a factor from 1 to 60, got "{text}"',
+            )
+            for text in ("0", "0.99", "60.01", "-2", "nan", "inf", "1e1", "ten", "٣")
+        },
         "two browsers": (("--cdp", "http://c", "--profile", "p"), "wanted one of the two"),
     }
 
@@ -119,6 +128,21 @@ def test_names_to_mask_reach_every_source() -> None:
         one for one in sources_of(settings, {"mask": ["iban"]}) if isinstance(one, CdpSource)
     )
     assert source._asks.mask == ("iban", "pin", "tax_id")
+
+
+def test_patience_reaches_every_source_that_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But probes, whose budgets are the task's own. 1 unless it is asked for."""
+    monkeypatch.setenv("DISPLAY", ":4711")
+    watched = ("--cdp", "http://127.0.0.1:9", "--files", str(tmp_path), "--desktop")
+    more = ("--processes", "all", "--clipboard", "clipboard", "--screen", "x11")
+    plan: EpisodePlan = {"file_reads": [{"path": "a.txt"}]}
+    assert run_settings(*NEEDED).patience == Patience(1)
+    monkeypatch.setenv("AGENTD_PATIENCE", "2.5")
+    settings = run_settings(*NEEDED, *watched, *more)
+    patience = {source.name: vars(source)["_patience"] for source in sources_of(settings, plan)}
+    assert patience == dict.fromkeys(set(TABLE) - {"probe"}, Patience(2.5))
 
 
 @pytest.mark.usefixtures("_own_logs")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agentd.core.patience import Patience
 from agentd.core.settings import DaemonSettings, RecordSettings, arguments_of
 from agentd.core.source import Sink, SourceLostError
 from agentd.journal.journal import Journal
@@ -68,8 +69,8 @@ def recorder(tmp_path: Path) -> Recorder:
     return Recorder(Journal(tmp_path / "j", "E"))
 
 
-async def started(recorder: Recorder, *sources: Scripted) -> Supervisor:
-    supervisor = Supervisor(sources, recorder)
+async def started(recorder: Recorder, *sources: Scripted, patience: float = 1.0) -> Supervisor:
+    supervisor = Supervisor(sources, recorder, patience=Patience(patience))
     supervisor.start()
     async with asyncio.timeout(20):
         while len([kind for kind, *_ in told(recorder) if kind == "tab.opened"]) < len(sources):  # noqa: ASYNC110
@@ -318,6 +319,39 @@ async def test_a_source_that_overstays_its_fence_is_fenced_again_before_the_seal
     made = {"id": "m", "component": "ui", "when": {"file_matches": {"name": "a.txt"}}}
     rules = ruleset(made, weights={"ui": 1.0})
     (reward,) = run(rules, *((kind, data) for _, kind, data in rows))
+    assert reward.reward == worth
+    await supervisor.stop()
+
+
+class Slow(Scripted):
+    """A source that reports what happened, and only then is past its fence, 0.5 s later."""
+
+    async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
+        self.sink = sink
+        await super().run(sink, ready)
+
+    async def fence(self, timeout_s: float) -> None:
+        await super().fence(timeout_s)
+        if self.fences == 2:  # the first is of the step's beginning
+            self.sink("file.created", created("a.txt")[1])
+
+
+@pytest.mark.parametrize(("patience", "worth"), [(1, None), (40, 1.0)])
+async def test_a_source_slower_than_its_deadlines_is_known_with_more_patience(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, patience: int, worth: float | None
+) -> None:
+    """The same source, the same step: null without patience, and never another reward."""
+    monkeypatch.setattr("agentd.session.supervisor.LATE_S", 0.1)
+    supervisor = await started(recorder, Slow("files", fence_s=0.5), patience=patience)
+    conductor = Conductor(recorder, Steps(), StepSealer(["file.created"], 0, 0), supervisor)
+    await conductor.begin(0)
+    await conductor.end(0)
+    async with asyncio.timeout(20):
+        await conductor.wait_sealed(0)
+    made = {"id": "m", "component": "ui", "when": {"file_matches": {"name": "a.txt"}}}
+    rules = ruleset(made, weights={"ui": 1.0})
+    events = [(kind, data) for _, kind, data in recorder.journal.rows()]
+    (reward,) = run(rules, *events)
     assert reward.reward == worth
     await supervisor.stop()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from agentd.core.patience import Patience
 from agentd.sources.ax import child, source
 from agentd.sources.ax.source import AxSource
 from tests.desktop.watching import watching
@@ -43,14 +44,19 @@ BAD = Path(__file__).with_name("odd_program.py")
 
 @asynccontextmanager
 async def hearing(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, **environ: str
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    patience: int = 1,
+    **environ: str,
 ) -> AsyncIterator[Watch[AxSource]]:
     """A source whose child is a script that says what it likes."""
     file = folder / "child"
     file.write_text(f"#!{sys.executable}\n{SAYS}{script}")
     file.chmod(0o755)
     monkeypatch.setattr(child, "PYTHON", str(file))
-    ax = AxSource({"hears": None}, {"PATH": os.environ["PATH"], **environ})
+    environ = {"PATH": os.environ["PATH"], **environ}
+    ax = AxSource({"hears": None}, environ, patience=Patience(patience))
     async with running(Watch(ax)) as watch:
         yield watch
 
@@ -86,6 +92,16 @@ async def test_a_child_that_does_not_answer_is_a_loss(
         assert [data["count"] for data in watch.all("events.dropped", source="ax")] == [1] * lost
 
 
+@pytest.mark.parametrize(("patience", "lost"), [(1, 1), (20, 0)])
+async def test_a_child_that_answers_late_is_a_loss_without_patience(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: int, lost: int
+) -> None:
+    late = ANSWERS.replace("    command", "    time.sleep(1.5)\n    command", 1)
+    async with hearing(tmp_path, monkeypatch, late, patience=patience) as watch:
+        await watch.source.before_seal(0, closing=False)
+        assert len(watch.all("events.dropped", source="ax")) == lost
+
+
 @pytest.mark.parametrize(
     "environ", [{}, {"DISPLAY": ":4711"}], ids=["no display", "no such display"]
 )
@@ -93,7 +109,7 @@ async def test_presses_that_nobody_hears_are_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
 ) -> None:
     """Only of what is inferred from them."""
-    async with hearing(tmp_path, monkeypatch, ANSWERS, **environ) as watch:
+    async with hearing(tmp_path, monkeypatch, ANSWERS, 1, **environ) as watch:
         assert (await watch.one("gap.began"))["part"] == UNSEEN["part"]
         await watch.one("alarm.raised", **UNSEEN)
 

@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 
+from agentd.core.patience import Patience
 from tests.desktop.watching import Watch, watching
 from tests.support.desktop import Desktop, needs
+from tests.support.watching import PATIENCE_S
 
 
 async def editor(watch: Watch, desktop: Desktop) -> None:
@@ -131,3 +133,30 @@ async def test_a_window_without_accessibility_is_said(desktop: Desktop) -> None:
         assert not watch.all("window.opened")
         desktop.end({program.pid})
         await watch.one("gap.ended", source="ax", part="Mousepad")
+
+
+@needs("mousepad")
+@pytest.mark.parametrize("ends", ["press", "seal"])
+async def test_patience_for_a_program_ends_with_a_press_and_with_a_seal(
+    desktop: Desktop, ends: str
+) -> None:
+    """What is done meanwhile to a program that is not on the bus may be lost: a step with that is
+    null, however much patience there is."""
+    async with watching(desktop, patience=Patience(5)) as watch:
+        desktop.start("mousepad", "--disable-server", env={"NO_AT_BRIDGE": "1"})
+        await watch.window("Mousepad")
+        async with asyncio.timeout(PATIENCE_S):
+            while not _waits_for_a_program(watch):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        assert not watch.all("gap.began"), "the program may still come"
+        if ends == "press":
+            await asyncio.to_thread(desktop.keys, "x")
+        else:
+            await watch.seal()
+        await watch.one("gap.began", source="ax", part="Mousepad")
+        assert not _waits_for_a_program(watch)
+
+
+def _waits_for_a_program(watch: Watch) -> bool:
+    live = watch.source._live
+    return live is not None and live._display is not None and live._display.is_undecided

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.source import SourceLostError
 from agentd.masking import Masker
 from agentd.sources.ax import AxSource
@@ -27,9 +28,13 @@ class Watch(support.Watch[AxSource]):
     """What a source said. ``lost``: why each of its lives ended."""
 
     def __init__(
-        self, desktop: Desktop, plan: Data, make_fold: Callable[[Masker], DesktopFold]
+        self,
+        desktop: Desktop,
+        plan: Data,
+        make_fold: Callable[[Masker], DesktopFold],
+        patience: Patience,
     ) -> None:
-        super().__init__(AxSource(plan, desktop.environ, self._made))
+        super().__init__(AxSource(plan, desktop.environ, self._made, patience))
         self.desktop = desktop
         self._make_fold = make_fold
         self.lost: list[str] = []
@@ -119,9 +124,10 @@ async def watching(
     desktop: Desktop,
     plan: Data | None = None,
     make_fold: Callable[[Masker], DesktopFold] = DesktopFold,
+    patience: Patience = DEFAULT_PATIENCE,
 ) -> AsyncIterator[Watch]:
     """A source that watches ``desktop`` and is ready."""
-    watch = Watch(desktop, plan or {"hears": None}, make_fold)
+    watch = Watch(desktop, plan or {"hears": None}, make_fold, patience)
     task = asyncio.create_task(watch.run())
     try:
         await watch.until(lambda: watch.lives)

@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 import structlog
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.source import SourceLostError
 from agentd.sources.ax.messages import Message
 
@@ -34,16 +35,20 @@ class Child:
         self._listening = asyncio.create_task(self._listen(), name="ax child's words")
 
     @classmethod
-    async def start(cls, environ: Mapping[str, str]) -> Child:
-        """Start a child on the desktop that ``environ`` names.
+    async def start(
+        cls, environ: Mapping[str, str], patience: Patience = DEFAULT_PATIENCE
+    ) -> Child:
+        """Start a child on the desktop that ``environ`` names; ``patience`` multiplies how long
+        programs have to answer it.
 
         Raises `SourceLostError` where there is no such Python.
         """
         pipe = asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
-                PYTHON, "-s", "-E", "-m", "listener", stdin=pipe, stdout=pipe, stderr=pipe,
-                env=environ, cwd=_HERE, limit=MAX_LINE_LENGTH, start_new_session=True,
+                PYTHON, "-s", "-E", "-m", "listener", f"{patience.factor:g}",
+                stdin=pipe, stdout=pipe, stderr=pipe, env=environ, cwd=_HERE,
+                limit=MAX_LINE_LENGTH, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             raise SourceLostError(f"{PYTHON}: {error.strerror}") from None

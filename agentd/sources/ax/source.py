@@ -11,6 +11,7 @@ from enum import IntEnum
 
 import structlog
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink
 from agentd.masking import Masker
@@ -38,6 +39,7 @@ class AxSource:
     by default ours.
 
     ``plan``: the episode's, of which ``hears``, ``also``, ``mask`` and ``quiet_ms`` are read.
+    ``patience`` multiplies how long child, programs and display have for an answer.
     """
 
     name = "ax"
@@ -47,7 +49,9 @@ class AxSource:
         plan: EpisodePlan,
         environ: Mapping[str, str] = os.environ,
         make_fold: Callable[[Masker], DesktopFold] = DesktopFold,
+        patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
+        self._patience = patience
         self._make_fold = make_fold
         self._environ = dict(environ)
         self._kinds = reported_kinds(plan)
@@ -63,10 +67,9 @@ class AxSource:
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report what is there, then what happens; raises `SourceLostError` when child or bus is
         gone."""
-        child = await Child.start(self._environ)
-        live = _ListenerRun(
-            child, self._make_fold(self._masker), self._kinds, self._remembered, sink
-        )
+        child = await Child.start(self._environ, self._patience)
+        fold = self._make_fold(self._masker)
+        live = _ListenerRun(child, fold, self._kinds, self._remembered, sink, self._patience)
         review = asyncio.create_task(live.review(), name="ax review")
         try:
             async for message in child.messages():
@@ -95,7 +98,8 @@ class AxSource:
         happened.
         """
         if self._live is not None:
-            await self._live.wait_settled(self._quiet_s, SEAL_S, closing=closing)
+            longest_s = self._patience.extend(SEAL_S)
+            await self._live.wait_settled(self._quiet_s, longest_s, closing=closing)
 
     def after_seal(self, step: int) -> None:
         """Do nothing: texts are read before the seal."""
@@ -119,7 +123,9 @@ class _ListenerRun:
         kinds: frozenset[str],
         remembered: Remembered,
         sink: Sink,
+        patience: Patience,
     ) -> None:
+        self._patience = patience
         self._loop = asyncio.get_running_loop()
         self._child = child
         self._fold = fold
@@ -138,7 +144,9 @@ class _ListenerRun:
     def compare(self, display: str | None) -> None:
         """Report what was there before this attachment and is not now, and listen to the X display
         from now on."""
-        self._display = DisplayListener(display, self.take, self._child.say, self._sink)
+        self._display = DisplayListener(
+            display, self.take, self._child.say, self._sink, self._patience
+        )
         windows = self._fold.model.windows
         open_ = {handle(id_) for id_, window in windows.items() if window.open}
         self._remembered.compare(self._programs(), open_, self._sink)
@@ -216,16 +224,21 @@ class _ListenerRun:
         await passed.wait()
 
     async def wait_settled(self, quiet_s: float, longest_s: float, *, closing: bool) -> None:
-        """Fence again and again until nothing was due for ``quiet_s``. ``closing``: what is not
-        read now never is."""
+        """Fence again and again until nothing was due for ``quiet_s``, and no program is waited
+        for. ``closing``: what is not read now never is."""
         deadline = self._loop.time() + longest_s
         passed = Passed.NONE
         while True:
             passed = max(passed, await self.fence(deadline - self._loop.time()))
-            wait = min(self._heard_at + quiet_s, deadline) - self._loop.time()
+            quiet_at = self._heard_at + quiet_s
+            if self._display is not None and self._display.is_undecided:
+                quiet_at = self._loop.time() + REVIEW_S
+            wait = min(quiet_at, deadline) - self._loop.time()
             if wait <= 0:
                 break
             await asyncio.sleep(wait)
+        if self._display is not None:
+            self._display.decide()
         if passed < (Passed.READ if closing else Passed.HEARD):
             self._drop(f"the accessibility child did not answer within {longest_s:g} s")
 

@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from agentd.core.backoff import Backoff
+from agentd.core.patience import Patience
 from agentd.core.source import Sink, SourceLostError
 from agentd.core.worker_thread import SourceThread
 from agentd.sources.ax.display import Client, DesktopDisplay, PointerPlace
@@ -27,7 +28,9 @@ CLIENTS_S = 1.0
 STILL = 10
 """How many pixels the pointer may move between down and up and still click."""
 PATIENT = 3
-"""How many looks in a row must find a program's window without the program on the bus."""
+"""How many looks in a row must find a program's window without the program on the bus. With more
+patience there are more, but only until a press or a seal: what is done meanwhile to a program that
+is not on the bus would else be taken for nothing."""
 AGAIN_S = 0.5
 SELDOM_S = 10.0
 """How soon, in seconds, a display out of reach is tried again, and how seldom in the end."""
@@ -51,7 +54,8 @@ class DisplayListener:
 
     ``feed`` takes messages for the fold; ``ask`` sends the child a command. Without a display there
     is a gap of ``widget.activated``; one that is lost is tried again. The display is asked in a
-    thread of its own: an X server that was stopped holds nothing up.
+    thread of its own: an X server that was stopped holds nothing up. ``patience`` multiplies how
+    long it has for an answer, and a program to come on the bus.
     """
 
     def __init__(
@@ -60,7 +64,9 @@ class DisplayListener:
         feed: Callable[[Message], None],
         ask: Callable[[Message], None],
         sink: Sink,
+        patience: Patience,
     ) -> None:
+        self._patience = patience
         self._feed = feed
         self._ask = ask
         self._sink = sink
@@ -129,8 +135,10 @@ class DisplayListener:
         """Follow what the thread reports, on the loop."""
         match kind:
             case "key":
+                self.decide()
                 self._feed({"t": "press", "what": "key", "at": data["at"]})
             case "down":
+                self.decide()
                 self._went_down(data["place"], data["at"])
             case "up":
                 self._went_up(data["place"])
@@ -192,7 +200,7 @@ class DisplayListener:
     async def wait_settled(self) -> None:
         """Return when the last click is reported; a button that is held down is not waited for."""
         if self._worker is not None:
-            await self._worker.ask(lambda: None, ANSWER_S)
+            await self._worker.ask(lambda: None, self._patience.extend(ANSWER_S))
         if self._down is None:
             await self._idle.wait()
 
@@ -202,15 +210,28 @@ class DisplayListener:
         present = {client.program for client in self._clients if client.pid in pids}
         absent = {client.program for client in self._clients} - present
         self._absent = {program: self._absent.get(program, 0) + 1 for program in absent}
-        for program in sorted(absent - self._told):
-            if self._absent[program] >= PATIENT:
-                self._told.add(program)
-                self._sink("gap.began", {"source": "ax", "part": program, "reason": REASON})
-                self._sink("alarm.raised", {"source": "ax", "part": program, "reason": REASON})
+        self._report_absent(self._patience.extend(PATIENT))
         for program in sorted(self._told - absent):
             self._told.discard(program)
             self._sink("gap.ended", {"source": "ax", "part": program})
             self._sink("alarm.ended", {"source": "ax", "part": program})
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a program is waited for, beyond `PATIENT` looks, to come on the bus."""
+        return any(self._absent[one] >= PATIENT for one in self._absent.keys() - self._told)
+
+    def decide(self) -> None:
+        """Wait no longer for programs to come on the bus: `is_undecided` is false from here on."""
+        self._report_absent(PATIENT)
+
+    def _report_absent(self, looks: float) -> None:
+        """Report the programs that so many looks did not find on the bus, each once."""
+        for program in sorted(self._absent.keys() - self._told):
+            if self._absent[program] >= looks:
+                self._told.add(program)
+                self._sink("gap.began", {"source": "ax", "part": program, "reason": REASON})
+                self._sink("alarm.raised", {"source": "ax", "part": program, "reason": REASON})
 
 
 def _watch(name: str, worker: SourceThread) -> None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import structlog
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.source import FenceLateError, Sink, SourceLostError
 from agentd.sources.cdp.attach.attach import SessionSetup
@@ -58,7 +59,8 @@ class CdpSource:
 
     ``endpoint``: http://127.0.0.1:PORT; ``profile``: the browser's --user-data-dir (then a
     restarted browser is found on its new port); ``plan``: the episode's plan, of which ``hears``,
-    ``also``, ``attributes``, ``mask``, ``text``, and what `CapturePlan` names.
+    ``also``, ``attributes``, ``mask``, ``text``, and what `CapturePlan` names. ``patience``
+    multiplies the times that browser and pages have for an answer.
     """
 
     name = "cdp"
@@ -69,7 +71,9 @@ class CdpSource:
         profile: Path | None,
         plan: EpisodePlan,
         connect: Connect | None = None,
+        patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
+        self._patience = patience
         self._connect = connect or partial(_over_websocket, endpoint, profile)
         self._plan = plan
         self._asks = CapturePlan.from_plan(plan)
@@ -116,7 +120,7 @@ class CdpSource:
         bundle()  # a missing bundle is said before anything else
         connection = await self._connect()
         script = PageScript.new(self._plan)
-        live = self._live = _AttachmentRun(connection, script, self._asks, sink)
+        live = self._live = _AttachmentRun(connection, script, self._asks, sink, self._patience)
         live.normaliser.browser.documents = self._documents
         reader = asyncio.create_task(connection.run(live.take))
         try:
@@ -141,7 +145,7 @@ class CdpSource:
         """Wait for pages that are busy, for what they would tell of the step; what takes too long
         is a gap."""
         if self._live is not None:
-            await self._live.catch_up(LATE_S)
+            await self._live.catch_up(self._patience.extend(LATE_S))
         if self._live is not None:
             await self._live.record_trees()
         if self._live is not None and closing:
@@ -159,7 +163,7 @@ class CdpSource:
         live.ask_profile()
         live.count_requests()
         live.count_calls(fenced=True)
-        beginning = asyncio.create_task(live.attachment.begin(BASELINE_S))
+        beginning = asyncio.create_task(live.attachment.begin(self._patience.extend(BASELINE_S)))
         try:
             await asyncio.wait((beginning, reader), return_when=asyncio.FIRST_COMPLETED)
             if not beginning.done():
@@ -202,8 +206,14 @@ class _AttachmentRun:
     to the sink."""
 
     def __init__(
-        self, connection: Connection, script: PageScript, asks: CapturePlan, sink: Sink
+        self,
+        connection: Connection,
+        script: PageScript,
+        asks: CapturePlan,
+        sink: Sink,
+        patience: Patience,
     ) -> None:
+        self._patience = patience
         self.normaliser = Normaliser(script.binding, script.salt, asks, live=True)
         self.attachment = SessionSetup(connection, script, asks=asks, feed=self._feed)
         self._connection = connection
@@ -278,7 +288,7 @@ class _AttachmentRun:
         self._note_late(flushes, late)
         for seen in () if late else self.normaliser.settle_counts():
             self._tell(seen)
-        for seen in self.normaliser.fenced(patient=timeout_s >= PATIENT_S):
+        for seen in self.normaliser.fenced(patient=timeout_s >= self._patience.extend(PATIENT_S)):
             self._tell(seen)
         return browser not in late
 
@@ -345,7 +355,7 @@ class _AttachmentRun:
         until = loop.time() + timeout_s
         while self._late or self.normaliser.unheard:
             left = until - loop.time()
-            if left <= MIN_ANSWER_S:
+            if left <= self._patience.extend(MIN_ANSWER_S):
                 break
             if self._late and not self._silent & set(self._late):
                 await asyncio.sleep(REST_S)  # what is behind has the page's time only in pieces
@@ -380,7 +390,7 @@ class _AttachmentRun:
                 where = FrameAddress(state.tab, frame, state.is_page and frame == state.root)
                 asked[self._ask_tree(session, context)] = where
         if asked:
-            await asyncio.wait(asked, timeout=TREE_S)
+            await asyncio.wait(asked, timeout=self._patience.extend(TREE_S))
         for reply, where in sorted(asked.items(), key=lambda item: not item[1].main):
             self._tell_tree(self._tree_of(reply, where))
 

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from agentd.core.patience import Patience
 from agentd.sources.clipboard.display import Arrived, ClipboardDisplay, Owned, Written
 
 ANSWER_S = 1.0
@@ -71,7 +72,9 @@ class Reader:
         display: ClipboardDisplay,
         pause: Callable[[float], object],
         stopping: Callable[[], bool],
+        patience: Patience,
     ) -> None:
+        self._patience = patience
         self._display = display
         self._pause = pause
         self._stopping = stopping
@@ -89,7 +92,7 @@ class Reader:
 
         ``at``: the X server's time at which it became that.
         """
-        until = time.monotonic() + WHOLE_S
+        until = time.monotonic() + self._patience.extend(WHOLE_S)
         types: tuple[str, ...] = ()
         try:
             types = self._types(selection, at, until)
@@ -172,7 +175,7 @@ class Reader:
     def _await(self, wanted: Answer, selection: int, until: float) -> Answer:
         """Wait for ``wanted``, or a refusal of it (property 0)."""
         good = (wanted, wanted._replace(property=0))
-        until = min(until, time.monotonic() + ANSWER_S)
+        until = min(until, time.monotonic() + self._patience.extend(ANSWER_S))
         while True:
             # The types differ where the tuples may be equal.
             answers = [

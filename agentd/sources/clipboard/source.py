@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 
 import structlog
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink
 from agentd.core.worker_thread import SourceThread
@@ -40,12 +41,20 @@ class ClipboardSource:
     """Watches the selections of the X display ``display`` (as in ``:0``).
 
     ``words``: "clipboard", "primary" or both, and "unread" where texts are not to be asked for.
-    ``plan``: the episode's, of which ``mask`` is read.
+    ``plan``: the episode's, of which ``mask`` is read. ``patience`` multiplies how long an owner
+    has for its text.
     """
 
     name = "clipboard"
 
-    def __init__(self, display: str, words: Collection[str], plan: EpisodePlan) -> None:
+    def __init__(
+        self,
+        display: str,
+        words: Collection[str],
+        plan: EpisodePlan,
+        patience: Patience = DEFAULT_PATIENCE,
+    ) -> None:
+        self._patience = patience
         self._display = display
         self._words = words
         self._masker = Masker(plan.get("mask") or ())
@@ -55,7 +64,7 @@ class ClipboardSource:
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report what is held, then every change; raises `SourceLostError` when the display is
         gone."""
-        watch = _ClipboardWatch(self._display, self._words, self._masker)
+        watch = _ClipboardWatch(self._display, self._words, self._masker, self._patience)
         worker = SourceThread("clipboard", watch.work, sink, ready)
         self._live = worker, watch
         try:
@@ -75,7 +84,7 @@ class ClipboardSource:
         if self._live is None or not self._late:
             return
         worker, _ = self._live
-        longest_s = CLOSE_S if closing else STEP_S
+        longest_s = self._patience.extend(CLOSE_S if closing else STEP_S)
         await self.fence(longest_s)
         if self._late:
             reason = f"what was copied was not read within {longest_s:g} s"
@@ -88,7 +97,10 @@ class ClipboardSource:
 class _ClipboardWatch:
     """One life of the source, in its thread."""
 
-    def __init__(self, display: str, words: Collection[str], masker: Masker) -> None:
+    def __init__(
+        self, display: str, words: Collection[str], masker: Masker, patience: Patience
+    ) -> None:
+        self._patience = patience
         self._name = display
         self._words = words
         self._masker = masker
@@ -101,7 +113,10 @@ class _ClipboardWatch:
         self._display = display = ClipboardDisplay(self._name)
         try:
             self._reader = Reader(
-                display, lambda s: worker.pause(s, display.fileno), lambda: worker.stopping
+                display,
+                lambda s: worker.pause(s, display.fileno),
+                lambda: worker.stopping,
+                self._patience,
             )
             self._begin()
             while not worker.stopping:

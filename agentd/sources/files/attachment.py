@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from agentd.core.patience import Patience
 from agentd.core.source import Sink, SourceLostError
 from agentd.sources.files.facts import FileFacts, FileGlance
 from agentd.sources.files.fold import Do, Look, Op, Raw, RootFold
@@ -58,7 +59,9 @@ class RootAttachment:
         troubles: Troubles,
         told: Callable[[str, str], bool],
         gone: Callable[[str, set[str], set[str]], None],
+        patience: Patience,
     ) -> None:
+        self._patience = patience
         self._loop = asyncio.get_running_loop()
         self._sink = sink
         self._troubles = troubles
@@ -162,7 +165,7 @@ class RootAttachment:
         At once where nothing is open. What is written on and on is reported when it rests, and at
         the close as it is then. What was at rest and is not reported by then is a loss.
         """
-        longest_s = CLOSE_S if closing else STEP_S
+        longest_s = self._patience.extend(CLOSE_S if closing else STEP_S)
         until = self._loop.time() + longest_s
         if self._is_late():
             await self.fence(longest_s)
@@ -170,7 +173,7 @@ class RootAttachment:
         count = 0
         if closing:
             count = await self._looks.finish(until - self._loop.time())
-            is_reviewed &= await self._report_unsettled(until + STEP_S)
+            is_reviewed &= await self._report_unsettled(until + self._patience.extend(STEP_S))
         else:
             await self._looks.wait_settled(until - self._loop.time())
         if count or not is_reviewed or self._overflown or self._is_late():

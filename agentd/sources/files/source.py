@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.source import Sink, SourceLostError
 from agentd.sources.files.attachment import RootAttachment
 from agentd.sources.files.memory import Memory
@@ -14,11 +15,18 @@ from agentd.sources.files.walk import in_words
 
 class FilesSource:
     """Watches ``roots``: label → directory (real paths, none inside another). ``own``: what the
-    daemon itself writes, of which nothing is said."""
+    daemon itself writes, of which nothing is said. ``patience`` multiplies how long a seal waits
+    for files."""
 
     name = "files"
 
-    def __init__(self, roots: Mapping[str, Path], own: Iterable[Path] = ()) -> None:
+    def __init__(
+        self,
+        roots: Mapping[str, Path],
+        own: Iterable[Path] = (),
+        patience: Patience = DEFAULT_PATIENCE,
+    ) -> None:
+        self._patience = patience
         self._roots = roots
         self._own = tuple(own)
         self._memory = Memory()
@@ -46,7 +54,13 @@ class FilesSource:
         self._troubles.clear()
         try:
             attached = RootAttachment(
-                self._roots, self._own, report, self._troubles, self._memory.has, report_removed
+                self._roots,
+                self._own,
+                report,
+                self._troubles,
+                self._memory.has,
+                report_removed,
+                self._patience,
             )
         except OSError as error:
             raise SourceLostError(in_words(error)) from None

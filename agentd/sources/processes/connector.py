@@ -46,8 +46,9 @@ class Connector:
         self.fileno = link.fileno()
 
     @classmethod
-    def open(cls) -> Connector | None:
-        """Open a connector; None where the kernel reports nothing to this process."""
+    def open(cls, answer_s: float = ANSWER_S) -> Connector | None:
+        """Open a connector; None where the kernel reports nothing to this process, or does not say
+        within ``answer_s`` seconds that it will."""
         try:
             link = socket.socket(
                 socket.AF_NETLINK, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC, _NETLINK_CONNECTOR
@@ -60,7 +61,7 @@ class Connector:
             link.send(_command(_LISTEN))
             poll = select.poll()  # select knows no descriptor above 1023
             poll.register(link, select.POLLIN)
-            if poll.poll(ANSWER_S * 1000) and _is_answer(link.recv(4096)):
+            if poll.poll(answer_s * 1000) and _is_answer(link.recv(4096)):
                 link.setblocking(False)
                 return cls(link)
         except OSError:

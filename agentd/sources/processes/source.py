@@ -8,11 +8,12 @@ from typing import Any
 
 import structlog
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.source import FenceLateError, Sink, SourceLostError
 from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
-from agentd.sources.processes.connector import Connector, ProcessMessage
+from agentd.sources.processes.connector import ANSWER_S, Connector, ProcessMessage
 from agentd.sources.processes.fold import ProcessFold, ProcessObservation
 from agentd.sources.processes.look import ProcessFacts, is_kernels, look, look_at_all, now, pids
 
@@ -30,11 +31,20 @@ class ProcessesSource:
     """Watches ``whose`` processes: "all", a user's, or one (by its id) with all that comes from it.
 
     ``plan``: the episode's, of which ``mask`` is read. ``ask_kernel`` False: only look at /proc.
+    ``patience`` multiplies how long the kernel has for its answer.
     """
 
     name = "processes"
 
-    def __init__(self, whose: str, plan: EpisodePlan, *, ask_kernel: bool = True) -> None:
+    def __init__(
+        self,
+        whose: str,
+        plan: EpisodePlan,
+        *,
+        ask_kernel: bool = True,
+        patience: Patience = DEFAULT_PATIENCE,
+    ) -> None:
+        self._patience = patience
         self._whose = whose
         self._masker = Masker(plan.get("mask") or ())
         self._ask_kernel = ask_kernel
@@ -55,7 +65,8 @@ class ProcessesSource:
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report what runs, then what starts and ends; raises `SourceLostError` when it can see no
         longer."""
-        watch = _ProcessWatch(self._whose, self._masker, ask_kernel=self._ask_kernel)
+        answer_s = self._patience.extend(ANSWER_S) if self._ask_kernel else None
+        watch = _ProcessWatch(self._whose, self._masker, answer_s)
         before, self._told = self._told, {}
 
         def tell(kind: str, data: Mapping[str, object]) -> None:
@@ -86,12 +97,13 @@ class ProcessesSource:
 
 
 class _ProcessWatch:
-    """One life of the source, in its thread."""
+    """One life of the source, in its thread. ``answer_s``: how long the kernel has to answer, in
+    seconds; None: it is not asked."""
 
-    def __init__(self, whose: str, masker: Masker, *, ask_kernel: bool) -> None:
+    def __init__(self, whose: str, masker: Masker, answer_s: float | None) -> None:
         self._whose = whose
         self._fold = ProcessFold(whose, os.getpid(), masker.mask_arguments)
-        self._ask_kernel = ask_kernel
+        self._answer_s = answer_s
         self._connector: Connector | None = None
         self._ticks = 0
         self._no_programs: frozenset[int] = frozenset()
@@ -99,7 +111,8 @@ class _ProcessWatch:
     def work(self, worker: SourceThread) -> None:
         """Watch until the worker is stopped; raises `SourceLostError`."""
         # First: what starts while the baseline is read waits in the connector's buffer.
-        self._connector = Connector.open() if self._ask_kernel else None
+        if self._answer_s is not None:
+            self._connector = Connector.open(self._answer_s)
         try:
             self._begin(worker)
             while not worker.stopping:

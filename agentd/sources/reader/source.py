@@ -18,6 +18,7 @@ from typing import Any
 
 import structlog
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.source import Sink, SourceLostError
 from agentd.masking import Masker
@@ -41,13 +42,21 @@ log = structlog.get_logger(__name__)
 
 class ReaderSource:
     """``plan["file_reads"]`` says what is read, ``files`` where: label → watched directory.
-    ``own``: the daemon's."""
+    ``own``: the daemon's. ``patience`` multiplies `BUDGET_S` and `MOMENT_S`, but not the processor
+    time of a reader: a file that needs more is known to be heavy, and null would be another
+    reward."""
 
     name = "reader"
 
     def __init__(
-        self, plan: EpisodePlan, files: Mapping[str, Path], own: Iterable[Path] = ()
+        self,
+        plan: EpisodePlan,
+        files: Mapping[str, Path],
+        own: Iterable[Path] = (),
+        *,
+        patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
+        self._patience = patience
         self._wishes = [Wish(**asked) for asked in plan.get("file_reads") or ()]
         self._paths = dict(files)
         self._own = tuple(own)
@@ -113,7 +122,7 @@ class ReaderSource:
                 self._tell(gone, {**moment, "status": "gone"})
             self._mind(look)
             changed = [at for at, stamp in found.items() if self._known.get(at) != stamp]
-            until = asyncio.get_running_loop().time() + MOMENT_S
+            until = asyncio.get_running_loop().time() + self._patience.extend(MOMENT_S)
             answers = await asyncio.gather(*(self._read(at, found[at], until) for at in changed))
             # Nothing is awaited from here on: a look that is called off may have read, but what it
             # read is not known.
@@ -138,9 +147,11 @@ class ReaderSource:
 
     async def _read(self, at: Spot, stamp: Stamp, until: float) -> dict[str, Any]:
         async with self._slots:
-            left = min(BUDGET_S, until - asyncio.get_running_loop().time())
+            budget_s = self._patience.extend(BUDGET_S)
+            left = min(budget_s, until - asyncio.get_running_loop().time())
             if left <= 0:
-                return {"status": "slow", "reason": f"other files took {MOMENT_S:g} s"}
+                moment_s = self._patience.extend(MOMENT_S)
+                return {"status": "slow", "reason": f"other files took {moment_s:g} s"}
             try:
                 with self._opened(self._roots[at.root], at.path) as (fd, head, size):
                     return await self._ask(at, stamp, fd, head, size, left)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 
 from agentd.core.extras import display_for, require_extra
+from agentd.core.patience import Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.settings import DaemonSettings
 from agentd.masking import Masker
@@ -25,7 +26,7 @@ def screen_source(settings: DaemonSettings, plan: EpisodePlan) -> ScreenSource:
     if settings.screen == "cdp":
         camera = partial(_tab, settings)
     else:
-        camera = partial(_desktop, display_for("--screen x11"))
+        camera = partial(_desktop, display_for("--screen x11"), settings.patience)
     return ScreenSource(
         camera,
         settings.screens,
@@ -33,6 +34,7 @@ def screen_source(settings: DaemonSettings, plan: EpisodePlan) -> ScreenSource:
         tells=settings.visual,
         regions=tuple(plan.get("regions") or ()),
         texts=text_regions(plan),
+        patience=settings.patience,
     )
 
 
@@ -52,13 +54,13 @@ def text_regions(plan: EpisodePlan) -> TextRegions:
 def _tab(settings: DaemonSettings) -> Camera:
     from agentd.sources.screen.cdp import CdpCamera
 
-    return CdpCamera(settings.cdp, settings.profile)
+    return CdpCamera(settings.cdp, settings.profile, settings.patience)
 
 
-def _desktop(display: str) -> Camera:
+def _desktop(display: str, patience: Patience) -> Camera:
     from agentd.sources.screen.x11 import X11Camera
 
-    return X11Camera(display)
+    return X11Camera(display, patience)
 
 
 __all__ = ["ScreenSource", "screen_source", "text_regions"]

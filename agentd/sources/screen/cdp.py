@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 from PIL import Image
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.source import SourceLostError
 from agentd.core.tls import default_tls
 from agentd.readers.picture_measures import FORMAT, QUALITY, NoShotError, Shot
@@ -34,11 +35,18 @@ _SHOWN = "document.visibilityState === 'visible'"
 
 
 class CdpCamera:
-    """``endpoint`` and ``profile`` as for `CdpSource`."""
+    """``endpoint`` and ``profile`` as for `CdpSource`; ``patience`` multiplies how long a tab may
+    take."""
 
     of = "cdp"
 
-    def __init__(self, endpoint: str | None, profile: Path | None) -> None:
+    def __init__(
+        self,
+        endpoint: str | None,
+        profile: Path | None,
+        patience: Patience = DEFAULT_PATIENCE,
+    ) -> None:
+        self._patience = patience
         self._endpoint = endpoint
         self._profile = profile
         self._tab = Isolated()
@@ -46,7 +54,7 @@ class CdpCamera:
         self._http = httpx.AsyncClient(
             verify=default_tls(),
             trust_env=False,
-            timeout=LOOK_S,
+            timeout=patience.extend(LOOK_S),
             headers=HEADERS,
             event_hooks=ASYNC_HOOKS,
         )
@@ -68,10 +76,10 @@ class CdpCamera:
         connection = await self._connection
         try:
             for tab in await self._tabs():
-                async with asyncio.timeout(LOOK_S):
+                async with asyncio.timeout(self._patience.extend(LOOK_S)):
                     shown = await self._tab.evaluate(connection, tab, _SHOWN)
                 if shown["result"].get("value") is True:
-                    async with asyncio.timeout(TAKE_S):
+                    async with asyncio.timeout(self._patience.extend(TAKE_S)):
                         return await self._shoot(connection, tab)
         except TimeoutError:
             raise NoShotError(

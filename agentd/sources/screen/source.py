@@ -16,6 +16,7 @@ import structlog
 from PIL import Image
 
 from agentd.core.errors import UsageError
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.source import Sink
 from agentd.readers.picture_measures import (
     FORMAT,
@@ -68,7 +69,8 @@ class ScreenSource:
     ``max_bytes`` of them.
 
     ``tells``: each picture that is kept goes into the log too, once; ``regions``: [x, y, width,
-    height] of what is measured in each, for rules; ``texts``: those of them that are read too.
+    height] of what is measured in each, for rules; ``texts``: those of them that are read too;
+    ``patience`` multiplies how long the close waits.
     """
 
     name = "screen"
@@ -82,7 +84,9 @@ class ScreenSource:
         tells: bool = False,
         regions: Sequence[Sequence[int]] = (),
         texts: TextRegions | None = None,
+        patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
+        self._patience = patience
         self._camera = camera
         self._folder = folder
         self._max_bytes = max_bytes
@@ -97,7 +101,7 @@ class ScreenSource:
         camera = self._camera()
         store = ShotStore(self._folder, self._max_bytes)
         measures = _RegionMeasures(self._regions, self._texts)
-        roll = _Roll(camera, store, sink, self._told, measures)
+        roll = _Roll(camera, store, sink, self._told, measures, self._patience)
         tasks = [asyncio.create_task(camera.run()), asyncio.create_task(roll.run(ready))]
         self._live = roll
         try:
@@ -136,7 +140,9 @@ class _Roll:
         sink: Sink,
         told: set[str] | None,
         measures: _RegionMeasures,
+        patience: Patience,
     ) -> None:
+        self._patience = patience
         self._told = told
         self._measures = measures
         self._camera = camera
@@ -181,7 +187,8 @@ class _Roll:
         """Wait until nothing is under way, ``step`` included, at most `CLOSE_S` seconds, or
         `READ_S` more."""
         try:
-            async with asyncio.timeout(CLOSE_S + (READ_S if self._measures.reads else 0.0)):
+            longest_s = CLOSE_S + (READ_S if self._measures.reads else 0.0)
+            async with asyncio.timeout(self._patience.extend(longest_s)):
                 await self._idle.wait()
                 if step is not None and step != self._last:
                     self.want(_Due(step))

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from mss import MSS, ScreenShotError
 from PIL import Image
 
+from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.source import SourceLostError
 from agentd.core.worker_thread import SourceThread
 from agentd.readers.picture_measures import NoShotError, Shot
@@ -19,11 +20,13 @@ _IDLE_S = 60.0
 
 
 class X11Camera:
-    """Takes ``display`` (as in ``:0``), all its monitors in one picture."""
+    """Takes ``display`` (as in ``:0``), all its monitors in one picture; ``patience`` multiplies
+    how long the X server may take."""
 
     of = "x11"
 
-    def __init__(self, display: str) -> None:
+    def __init__(self, display: str, patience: Patience = DEFAULT_PATIENCE) -> None:
+        self._longest_s = patience.extend(TAKE_S)
         self._display = display
         self._open = asyncio.Event()
         self._worker = SourceThread("screen", self._work, lambda *_: None, self._open.set)
@@ -36,11 +39,11 @@ class X11Camera:
         """Do as `Camera` says of it."""
         await self._open.wait()
         taken: list[Image.Image] = []
-        await self._worker.ask(lambda: taken.append(self._grab()), TAKE_S)
+        await self._worker.ask(lambda: taken.append(self._grab()), self._longest_s)
         if not taken and self._worker.ended:
             raise SourceLostError(f"the display {self._display} is gone")
         if not taken:
-            raise NoShotError(f"the X server gave no picture within {TAKE_S:g} s")
+            raise NoShotError(f"the X server gave no picture within {self._longest_s:g} s")
         return Shot(taken[0])
 
     # -- in the thread

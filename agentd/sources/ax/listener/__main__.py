@@ -3,7 +3,7 @@ what it hears.
 
 It runs on Debian's own Python, which alone sees ``python3-pyatspi``, and imports only that, ``gi``
 and the standard library. GLib's loop, synchronous calls into programs that hang, and crashes of the
-libraries stay in here.
+libraries stay in here. Its one argument is the factor of the daemon's patience.
 
 It looks and never touches: no input, no focus, no action, no property set. That it listens is known
 to the programs (toolkits send events only where somebody does), as it is of a screen reader.
@@ -48,6 +48,7 @@ NICE = 5
 
 def main() -> None:
     os.nice(NICE)
+    patience = float(sys.argv[1])
     wire = ParentPipe()
     bus = accessibility_bus(wire)
     bus.connect("closed", lambda *_: wire.lost("the accessibility bus is gone"))
@@ -55,7 +56,7 @@ def main() -> None:
         bus, "org.a11y.atspi.Registry", Gio.BusNameWatcherFlags.AUTO_START, None,
         lambda *_: wire.lost("the accessibility registry is gone"),
     )  # fmt: skip
-    listener = DesktopListener(wire, bus)
+    listener = DesktopListener(wire, bus, patience)
     pyatspi.Registry.registerEventListener(wire.guard(listener.hear), *LISTENS_TO)
     wire.listen(listener.command)
     watch_notices(wire, os.environ.get("DBUS_SESSION_BUS_ADDRESS"))

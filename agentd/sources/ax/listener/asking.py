@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from gi.repository import Atspi, GLib
 
 TIMEOUT_MS = 2000
+"""How long a program has for one answer."""
 PAUSE_S = 2.0
 """How long a program that did not answer is left alone, in seconds."""
 MAX_TEXT = 10_000
@@ -24,15 +25,15 @@ ODD = (TypeError, ValueError, LookupError, AttributeError, OverflowError)
 
 T = TypeVar("T")
 
-Atspi.set_timeout(TIMEOUT_MS, TIMEOUT_MS)
-
 
 class Questioner:
-    """Asks, and keeps away for a while from a program that does not answer. ``busy``: its bus name,
-    and till when."""
+    """Asks, and keeps away for a while from a program that does not answer within ``timeout_ms``.
+    ``busy``: its bus name, and till when."""
 
-    def __init__(self, tell: Callable[[str, bool], None]) -> None:
+    def __init__(self, tell: Callable[[str, bool], None], timeout_ms: int) -> None:
+        Atspi.set_timeout(timeout_ms, timeout_ms)
         self._tell = tell
+        self.timeout_ms = timeout_ms
         self.busy: dict[str, float] = {}
 
     def ask(self, bus: str, question: Callable[..., T], *arguments: object) -> T | None:

@@ -7,7 +7,16 @@ from typing import Any
 
 from gi.repository import Atspi, Gio, GLib
 
-from .asking import MAX_TEXT, PAUSE_S, Questioner, identity, states_of, text_of, value_of
+from .asking import (
+    MAX_TEXT,
+    PAUSE_S,
+    TIMEOUT_MS,
+    Questioner,
+    identity,
+    states_of,
+    text_of,
+    value_of,
+)
 from .hit import hit
 from .tree import ROOT, ObjectTree
 from .walk import PRIORITY, Walker
@@ -30,11 +39,13 @@ SECRET = "password text"
 
 class DesktopListener:
     """Reports what is on the bus: ``begin`` what is there, ``hear`` what happens, ``command`` what
-    the parent asks."""
+    the parent asks. ``patience`` multiplies how long programs have for an answer, and how long
+    `begin` and a fence wait for what they show."""
 
-    def __init__(self, wire: ParentPipe, bus: Gio.DBusConnection) -> None:
+    def __init__(self, wire: ParentPipe, bus: Gio.DBusConnection, patience: float) -> None:
         self._wire = wire
-        self._asking = Questioner(self._busy)
+        self._patience = patience
+        self._asking = Questioner(self._busy, round(TIMEOUT_MS * patience))
         self._live = LiveWindows(bus, self._asking)
         self._tree = ObjectTree(wire, self._asking)
         self._walker = Walker(wire, self._tree, self._asking, self._read, self._report_ready)
@@ -60,7 +71,8 @@ class DesktopListener:
     def begin(self) -> None:
         """Report what is there, then ``ready``, after `BASELINE_MS` at the latest."""
         self._look_at_programs()
-        GLib.timeout_add(BASELINE_MS, self._wire.guard(self._end_baseline))
+        baseline_ms = round(BASELINE_MS * self._patience)
+        GLib.timeout_add(baseline_ms, self._wire.guard(self._end_baseline))
         if self._walker.resting:
             self._report_ready()
 
@@ -277,7 +289,7 @@ class DesktopListener:
             case "fence":
                 self._touched.add(self._active)
                 self._review()
-                until = time.monotonic() + WALK_S
+                until = time.monotonic() + WALK_S * self._patience
                 fence = self._wire.guard(self._fence)
                 GLib.idle_add(fence, command["n"], command["ids"], until, priority=PRIORITY)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from gi.repository import Atspi, Gio, GLib
 
-from .asking import MAX_TEXT, TIMEOUT_MS, Questioner
+from .asking import MAX_TEXT, Questioner
 
 T = TypeVar("T")
 
@@ -39,7 +39,15 @@ class LiveWindows:
         def call() -> T:
             flags = Gio.DBusCallFlags.NO_AUTO_START
             answer = self._bus.call_sync(
-                name, path, interface, method, arguments, None, flags, TIMEOUT_MS, None
+                name,
+                path,
+                interface,
+                method,
+                arguments,
+                None,
+                flags,
+                self._asking.timeout_ms,
+                None,
             )
             return read(answer.unpack()[0])
 
