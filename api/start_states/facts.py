@@ -80,6 +80,8 @@ class StartReader:
         elif event.kind in ("gap.began", "gap.ended"):
             gap = (str(data.get("source")), str(data.get("part", "")))
             (self._gaps.add if event.kind == "gap.began" else self._gaps.discard)(gap)
+            if event.kind == "gap.ended" and gap == ("files", ""):
+                self._seen.add("files")  # all that was there is told: nothing, of empty folders
         elif event.kind in self._handlers:
             part, handle = self._handlers[event.kind]
             self._seen.add(part)

@@ -101,6 +101,8 @@ class StartCheck:
             self._state.start[f"blind {part}"] = ""
         else:
             self._state.start.pop(f"blind {part}", None)
+            if part == "files":  # all that was there is told: nothing, of empty folders
+                self._state.start["seen files"] = ""
 
     def check(self, event: Event) -> None:
         """Refuse the start if it is another one; ``event``: with which the first step begins, or

@@ -47,6 +47,12 @@ CASES: dict[str, tuple[dict[str, list[str]], list[Said], str | None]] = {
     ),
     "a file that went before the first step": ({"absent_files": [PDF]}, [OLD, gone("invoice.pdf")], None),
     "a file that went and came": ({"files": [CSV]}, [OTHER, gone("orders.csv"), OTHER], None),
+    "an empty folder": (
+        {"files": [CSV]},
+        [BLIND, BACK],
+        f"this episode began without the file {CSV}, which the task expects",
+    ),
+    "an empty folder, as expected": ({"absent_files": [PDF]}, [BLIND, BACK], None),
     "nothing was observed": ({"files": [CSV], "absent_files": [PDF]}, [], None),
     "the folder was not observed to the last": ({"absent_files": [PDF]}, [OLD, BLIND], None),
     "the folder was observed again": (

@@ -68,6 +68,14 @@ STATES: dict[str, tuple[list[Said], dict[str, set[str] | None]]] = {
     "a probe at the start": ([probe({"items": 0})], {"probes": {"cart"}}),
     "a probe at another time": ([probe(1, "step")], {"probes": set()}),
     "a source that is lost is not known": ([*FILES, lost("files")], {}),
+    "folders that are empty": (
+        [lost("files"), ("gap.ended", {"source": "files"})],
+        {"files": set()},
+    ),
+    "a part of the files that is told again": (
+        [("gap.ended", {"source": "files", "part": "notes"})],
+        {},
+    ),
     "a source that is back": (
         [lost("files"), *FILES, ("gap.ended", {"source": "files"})],
         {"files": {"downloads/a.txt", "downloads/b.txt"}},
