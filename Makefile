@@ -3,8 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One more than two cores: tests wait for browsers and services for a fifth of their time.
-WORKERS ?= 3
+# Two more than two cores: tests wait for browsers and services for half of their time.
+WORKERS ?= 4
 PAGE := agentd/sources/cdp/page
 # Environments beside the project's own, each for what would not go with it: made while mypy checks.
 LIGHT := site pyppeteer trainers
