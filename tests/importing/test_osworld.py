@@ -232,13 +232,29 @@ def test_what_can_not_be_judged_is_said(spec: Any, kind: str, why: str, tmp_path
     assert one.remarks[-1].startswith(why)
 
 
-def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
-    """With the file, and what was wanted."""
+def test_a_folder_without_tasks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadSourceError, match=r"no \*\.json in it"):
         list(tasks(tmp_path, {}))
-    (tmp_path / "x.json").write_text('{"id": "x"}')
-    with pytest.raises(BadSourceError, match="wanted OSWorld's id, instruction and evaluator"):
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", "a task: expected an object, got []"),
+        ('{"id": "x"}', "instruction: expected a text, got None"),
+        ('{"instruction": "Do.", "evaluator": {}}', "id: expected a text, got None"),
+        ('{"id": 7, "instruction": "Do.", "evaluator": {}}', "id: expected a text, got 7"),
+        ('{"id": "x", "instruction": "Do."}', "evaluator: expected an object, got None"),
+    ],
+)
+def test_a_file_that_is_no_task_is_refused_by_its_field(
+    tmp_path: Path, content: str, said: str
+) -> None:
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(BadSourceError) as refusal:
         list(tasks(tmp_path, {}))
+    assert f"x.json: {said}" in str(refusal.value)
 
 
 @needs_cases

@@ -108,10 +108,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "rules that are list",
     ),
     "a result that is a text": (task("exact_match", "x", rule(expected="x")), "result that is str"),
-    "a function that is a list": (task([["x"]], vm("a")), "an argument that is not there"),  # type: ignore[arg-type]
+    "a function that is a list": (
+        task([["x"]], vm("a")),  # type: ignore[arg-type]
+        "an argument that is not as upstream's: func: expected a text, got ['x']",
+    ),
     "no function": (
         {"id": "t", "instruction": "Do.", "evaluator": {}},
-        "an argument that is not there",
+        "an argument that is not there: func",
     ),
     "no instruction": ({**SILENT, "instruction": 5}, "what it asks for is refused"),
     "a preference without a value": (

@@ -18,7 +18,13 @@ import orjson
 
 from api.tasks.task_files import BadTaskError, check_task
 from common.regular_file import read_regular
-from detectors.model.json_value import JsonObject, JsonValue, require_object, require_text
+from detectors.model.json_value import (
+    JsonObject,
+    JsonTypeError,
+    JsonValue,
+    require_object,
+    require_text,
+)
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.osworld import files, machine
 from lab.benchmarks.osworld.base import KINDS, EvaluatorCall, EvaluatorPart, ExternalError
@@ -43,12 +49,16 @@ def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
     for path in _paths(source):
         try:
             task = require_object(orjson.loads(read_regular(path)), "a task")
-            evaluator = require_object(task["evaluator"], "evaluator")
-            yield _task(source, path, str(task["id"]), task["instruction"], evaluator)
-        except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
-            raise BadSourceError(
-                f"{path}: {error!r}; wanted OSWorld's id, instruction and evaluator"
-            ) from None
+            fields = {name: task.get(name) for name in ("id", "instruction", "evaluator")}
+            name = require_text(fields["id"], "id")
+            if fields["instruction"] is None:
+                raise JsonTypeError("instruction: expected a text, got None")
+            evaluator = require_object(fields["evaluator"], "evaluator")
+        except orjson.JSONDecodeError as error:
+            raise BadSourceError(f"{path}: not JSON: {error}") from None
+        except JsonTypeError as error:
+            raise BadSourceError(f"{path}: {error}") from None
+        yield _task(source, path, name, fields["instruction"], evaluator)
 
 
 def coverage(source: Path) -> CoverageTable:
@@ -114,7 +124,9 @@ def _refusal_reason(error: Exception) -> str:
         return f"what it asks for is refused: got {problem.value}, wanted {problem.wanted}"
     if isinstance(error, ExternalError):
         return str(error)
-    return f"an argument that is not there: {error!r}"
+    if isinstance(error, KeyError):
+        return f"an argument that is not there: {error.args[0]}"
+    return f"an argument that is not as upstream's: {error}"
 
 
 def _parts(source: Path, name: str, evaluator: JsonObject) -> list[tuple[str, EvaluatorPart]]:
