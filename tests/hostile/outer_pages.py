@@ -155,4 +155,27 @@ HIDDEN = [
         ),
         delete_in_an_inner_frame,
     ),
+    HostilePage(
+        "a worker of a data: address sends it",
+        on_delete(
+            "new Worker('data:text/javascript,' + encodeURIComponent(`fetch('${location.origin}"
+            "/delete', {method: 'POST', mode: 'no-cors'})`))"
+        ),
+        delete,
+        asks="/delete",
+    ),
+    HostilePage(
+        "a worker within a sandboxed frame sends it",
+        SHOP
+        + DELETE
+        + "<iframe sandbox=allow-scripts srcdoc=\"<script>onmessage = e => new Worker('data:text"
+        "/javascript,' + encodeURIComponent(`fetch('${e.data}', {method: 'POST', mode:"
+        " 'no-cors'})`), {type: 'module'})</script>\"></iframe>"
+        + script(
+            "document.querySelector('#delete').onclick = () => frames[0].postMessage("
+            "location.origin + '/delete', '*')"
+        ),
+        delete,
+        asks="/delete",
+    ),
 ]
