@@ -387,7 +387,11 @@ class Episode:
         return self._client.run(wait_ready(self._client.peers, self.id, wait_s))
 
     def step(self, action: Json = None, *, step: int | None = None, wait_s: float = 10.0) -> Noted:
-        """Begin the next step, with what the agent is about to do (any JSON)."""
+        """Begin the next step, with what the agent is about to do (any JSON).
+
+        Where it is ``queued`` after ``wait_s`` seconds, it has not begun, and what the agent does
+        counts in the step before: begin it again with its number, which gives the same answer.
+        """
         step = self._numbering.next(step)
         return self._numbering.began(self._note("/steps", wait_s, step=step, action=action), step)
 

@@ -176,5 +176,9 @@ def _while_it_breaks(fleet: Cluster, folder: Path, worth: list[float]) -> None:
         f"seed {SEED}: {count.episodes} episodes, {count.paid_in_full} paid in full, {count.null} of {count.steps} steps null"
     )
     say(f"audit: {fleet.verify()}")
-    assert laws.broken(worth, notes, finals) == []
+    broken = laws.broken(worth, notes, finals)
+    for one in broken:
+        say(f"not as without a fault: {one}")
+        say(f"its steps: {finals.get(one.split()[0], {}).get('final')}")
+    assert broken == []
     assert count.paid_in_full > 0

@@ -105,6 +105,15 @@ def reset(sandbox: str) -> None:
     subprocess.run(words, check=True, capture_output=True, timeout=WAIT_S)
 
 
+def begin_step(episode: Episode, number: int, says: str) -> None:
+    """Begin a step, and wait until it has begun: what the agent does before counts in the step
+    before. Raises `RuntimeError` where it does not begin."""
+    until = time.monotonic() + WAIT_S
+    while episode.step({"says": says}, step=number, wait_s=WAIT_S).queued:
+        if time.monotonic() > until:
+            raise RuntimeError(f"step {number} did not begin within {WAIT_S:g} s")
+
+
 def shop_episode(episode: Episode, playwright: Playwright, shop: str, note: dict[str, Any]) -> None:
     """The task from its first step to its last; ``note`` gets what happened, also where it ends
     early."""
@@ -124,7 +133,7 @@ def shop_episode(episode: Episode, playwright: Playwright, shop: str, note: dict
     try:
         for number, (says, deed) in enumerate(Shopper(browser, shop).deeds()):
             note["step"] = number
-            episode.step({"says": says}, step=number)
+            begin_step(episode, number, says)
             deed()
             episode.end_step(number)
             reward = episode.reward(number, wait_s=WAIT_S)
