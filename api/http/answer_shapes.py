@@ -357,6 +357,21 @@ class ProposedMilestoneShape(AnswerShape):
     """None: it is a penalty."""
 
 
+class OracleTestShape(AnswerShape):
+    """A success as a test: it reaches all that the task pays."""
+
+    oracle: str
+    """The name of the recording's file."""
+
+
+class AdversarialTestShape(AnswerShape):
+    """A failure as a test: it earns so much at most."""
+
+    adversarial: str
+    """The name of the recording's file."""
+    at_most: float
+
+
 class ProposalShape(AnswerShape):
     """A task file that was proposed from recordings, with its evidence. It is a draft."""
 
@@ -373,6 +388,9 @@ class ProposalShape(AnswerShape):
     limits: dict[str, float | None]
     """What each failure earns under the task, by the recording's name; null where a step of it is
     not known."""
+    tests: list[OracleTestShape | AdversarialTestShape]
+    """The tests in ``yaml``, which `milestoned task test` runs where the recordings are files of
+    these names beside it. Of a template they are of the example's values alone."""
 
 
 class PreferencesShape(AnswerShape):

@@ -21,6 +21,7 @@ from api.replay.task_tests import BadTestError
 
 router = APIRouter(tags=["tasks"])
 MAX_RECORDINGS = 20
+TEXT = r"^[^\x00]*$"
 FRAMES = 2
 """How many times the largest size of a segment a request may have."""
 
@@ -33,6 +34,9 @@ class ProposalRecording(Body):
     outcome: Literal["good", "bad"]
     frames: str | None = None
     lines: str | None = None
+    instruction: Annotated[str, Field(min_length=1, max_length=10_000, pattern=TEXT)] | None = None
+    """What the agent was told in it, of recordings of several instances of a template; then each
+    recording says so."""
 
     @model_validator(mode="after")
     def check_content(self) -> ProposalRecording:
@@ -43,10 +47,12 @@ class ProposalRecording(Body):
 
 
 class ProposeTask(Body):
-    """Recordings of successes and failures, and what the agent was told."""
+    """Recordings of successes and failures, and what the agent was told: where the recordings have
+    instructions of their own, the template of these with slots such as ``{amount}``; empty, it is
+    found."""
 
     recordings: Annotated[list[ProposalRecording], Field(min_length=1, max_length=MAX_RECORDINGS)]
-    instruction: Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")] = ""
+    instruction: Annotated[str, Field(max_length=10_000, pattern=TEXT)] = ""
     id: Annotated[str, Field(min_length=1, max_length=512)] = "proposal"
     origin: Annotated[str, Field(max_length=2_000)] | None = None
     """The site; by default where most pages were opened."""
@@ -72,7 +78,9 @@ async def propose(
     proposer: ProposerPart,
 ) -> Response:
     """Make a task file of what recorded successes share and failures lack, as `milestoned task
-    propose` does. Nothing is stored: a read, so it may be repeated."""
+    propose` does: with a template's slots where the recordings say what the agent was told in each,
+    and with the recordings as its tests, by their names. Nothing is stored: a read, so it may be
+    repeated."""
     return answer(dict(await propose_requested(proposer, content)))
 
 
@@ -90,6 +98,7 @@ async def propose_requested(proposer: ApartProposer, content: bytes) -> Requeste
                     for key, text in (("frames", one.frames), ("lines", one.lines))
                     if text is not None
                 },
+                "instruction": one.instruction,
             }
             for one in body.recordings
         ],

@@ -103,10 +103,10 @@ class TaskDraft:
 
 
 def find_named_origin(instruction: str) -> str | None:
-    """Return the first site that an instruction names with its whole address; None where it names
-    none."""
+    """Return the first site that an instruction names with its whole address, in lower case as
+    browsers write it; None where it names none."""
     found = _ORIGIN.search(instruction)
-    return None if found is None else found[0]
+    return None if found is None else found[0].lower()
 
 
 def for_drafting(settings: JudgeSettings) -> JudgeSettings:

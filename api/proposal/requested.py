@@ -15,14 +15,22 @@ import orjson
 
 from api.core.process_limits import limit_process
 from api.proposal.candidates import find_origin
-from api.proposal.mining import Proposal, RecordedRun, propose, score_log
+from api.proposal.mining import Proposal, RecordedRun
+from api.proposal.slots import NoTemplateError
+from api.proposal.tested_task import (
+    HEAD_KEYS,
+    NO_INSTRUCTION,
+    ComparedRuns,
+    check_head,
+    fill_slots,
+    propose_with_tests,
+)
 from api.proposal.weighing import MilestoneWeight
-from api.proposal.writing import RecordingCounts, TaskHead, name_milestones, write_proposal
+from api.proposal.writing import RecordingCounts, TaskHead, name_milestones
 from api.replay.task_tests import BadTestError, read_of
 from api.tasks.plugins import load_plugins
-from api.tasks.task_files import BadTaskError, load_task_yaml
+from api.tasks.task_files import BadTaskError
 from detectors.model.json_value import JsonObject
-from detectors.task.ruleset import compile_task
 
 MAX_EVENTS = 50_000
 """Events of all recordings of a request."""
@@ -31,15 +39,18 @@ OUT_OF_MEMORY = 71
 
 
 class RequestedRecording(TypedDict):
-    """A recording as it was sent: ``content`` is {frames} or {lines}, as in a task's tests."""
+    """A recording as it was sent: ``content`` is {frames} or {lines}, as in a task's tests;
+    ``instruction``: what the agent was told in it, if it is of a template."""
 
     name: str
     outcome: str
     content: JsonObject
+    instruction: str | None
 
 
 class ProposalRequest(TypedDict):
-    """What is proposed from; an ``origin`` of None is found in the recordings."""
+    """What is proposed from; an ``origin`` of None is found in the recordings. ``instruction``:
+    what the agent was told, a template where the recordings have instructions of their own."""
 
     recordings: list[RequestedRecording]
     instruction: str
@@ -63,7 +74,7 @@ class MilestoneEvidence(TypedDict):
 
 class RequestedProposal(TypedDict):
     """A proposed task file, with its evidence. ``limits``: what each failure earns under it, None
-    where one of its steps is not known."""
+    where one of its steps is not known; ``tests``: those of the file, which names recordings."""
 
     yaml: str
     good: int
@@ -72,44 +83,96 @@ class RequestedProposal(TypedDict):
     notes: list[str]
     milestones: list[MilestoneEvidence]
     limits: dict[str, float | None]
+    tests: list[JsonObject]
 
 
 def propose_task(request: ProposalRequest) -> RequestedProposal:
     """Propose a task from the recordings of a request. Raises `BadTestError` for what cannot be
     read or proposed from, which names its place in the request."""
-    runs = list(_read_runs(request["recordings"]))
-    good = [run for run, outcome in runs if outcome == "good"]
-    bad = [run for run, outcome in runs if outcome == "bad"]
-    if not good:
-        raise BadTestError("recordings", len(runs), "one at least whose outcome is good")
-    origin = request["origin"] or find_origin([run.events for run in good])
+    recordings = request["recordings"]
+    _check_head(request)
+    runs = _compare(request)
+    origin = request["origin"] or find_origin([run.events for run in runs.good])
+    files = [_name_file(one) for one in _sort_by_outcome(recordings)]
     try:
-        proposal = propose(good, bad, origin)
-    except ValueError as error:
-        raise BadTestError("recordings", len(runs), str(error)) from None
-    head = TaskHead(request["id"], request["instruction"] or "What the agent is told.", origin)
-    counts = RecordingCounts(len(good), len(bad))
-    try:
-        text = write_proposal(head, proposal, counts, ())
-        rules = compile_task(load_task_yaml(text))
+        made = propose_with_tests(request["id"], origin, runs, files)
     except BadTaskError as error:
-        raise _as_refusal(error, len(runs)) from None
+        raise _as_refusal(error, len(recordings)) from None
+    except ValueError as error:
+        raise BadTestError("recordings", len(recordings), str(error)) from None
     return {
-        "yaml": text,
-        "good": counts.good,
-        "bad": counts.bad,
-        "decided": proposal.is_decided,
-        "notes": proposal.notes,
-        "milestones": list(_list_evidence(proposal, counts)),
-        "limits": {run.name: score_log(rules, run) for run in bad},
+        "yaml": made.text,
+        "good": made.counts.good,
+        "bad": made.counts.bad,
+        "decided": made.proposal.is_decided,
+        "notes": made.proposal.notes,
+        "milestones": list(_list_evidence(made.proposal, made.counts)),
+        "limits": {run.name: limit for run, limit in zip(runs.bad, made.limits, strict=True)},
+        "tests": list(made.tests),
     }
+
+
+def _check_head(request: ProposalRequest) -> None:
+    """Refuse what the request itself says of the task. Raises `BadTestError`."""
+    instruction = request["instruction"] or NO_INSTRUCTION
+    try:
+        check_head(TaskHead(request["id"], instruction, request["origin"]))
+    except BadTaskError as error:
+        raise _as_refusal(error, len(request["recordings"])) from None
+
+
+def _sort_by_outcome(recordings: Sequence[RequestedRecording]) -> list[RequestedRecording]:
+    """Return the successes, then the failures, as `ComparedRuns.all` has them."""
+    return sorted(recordings, key=lambda one: one["outcome"] != "good")
+
+
+def _name_file(recording: RequestedRecording) -> str:
+    """Return the name of the file that holds a recording beside its task: with the ending that
+    tells what is in it."""
+    ending = ".jsonl" if "lines" in recording["content"] else ".mrec"
+    name = recording["name"]
+    return name if name.endswith(ending) else f"{name}{ending}"
+
+
+def _compare(request: ProposalRequest) -> ComparedRuns:
+    """Return the recordings of a request, with the values of a template's slots where they have
+    instructions of their own. Raises `BadTestError`."""
+    recordings = request["recordings"]
+    read = list(_read_runs(recordings))
+    good = [run for run, outcome in read if outcome == "good"]
+    bad = [run for run, outcome in read if outcome == "bad"]
+    if not good:
+        raise BadTestError("recordings", len(read), "one at least whose outcome is good")
+    runs = ComparedRuns(good, bad, request["instruction"])
+    told = [one["instruction"] for one in _sort_by_outcome(recordings)]
+    instructions = [text for text in told if text is not None]
+    if not instructions:
+        return runs
+    if len(instructions) < len(told):
+        at = [one["instruction"] for one in recordings].index(None)
+        wanted = "what the agent was told in it, as the other recordings say"
+        raise BadTestError(f"recordings[{at}].instruction", None, wanted)
+    try:
+        return fill_slots(runs, instructions)
+    except NoTemplateError as error:
+        raise _as_place(error, recordings) from None
+
+
+def _as_place(error: NoTemplateError, recordings: Sequence[RequestedRecording]) -> BadTestError:
+    """Return the refusal of instructions that make no template: of the one that does not fit, or of
+    all."""
+    if error.index is None:
+        return BadTestError("recordings", len(recordings), str(error))
+    refused = _sort_by_outcome(recordings)[error.index]
+    at = recordings.index(refused)
+    return BadTestError(f"recordings[{at}].instruction", refused["instruction"], str(error))
 
 
 def _as_refusal(error: BadTaskError, count: int) -> BadTestError:
     """Return the refusal of a task that the task language does not take: of a member of the request
     where that is wrong, else of the recordings."""
     for problem in error.problems:
-        if problem.path in ("id", "instruction", "origin"):
+        if problem.path in HEAD_KEYS:
             return BadTestError(problem.path, problem.value, problem.wanted)
     return BadTestError("recordings", count, f"a task of them: {error}")
 

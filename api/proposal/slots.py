@@ -41,24 +41,24 @@ class InstructionTemplate:
 
 
 class NoTemplateError(ValueError):
-    """An instruction that does not fit, or instructions that share no word."""
+    """An instruction that does not fit, or instructions that share no word. ``index``: which one
+    does not fit; None where it is all of them."""
+
+    def __init__(self, message: str, index: int | None = None) -> None:
+        super().__init__(message)
+        self.index = index
 
 
 def find_template(instructions: Sequence[str]) -> InstructionTemplate:
     """Return the template of instructions: words that all share, and slots between them. Without a
     slot where all are the same. Raises `NoTemplateError` where they share no word."""
     texts = [_WORD.findall(text)[:MAX_WORDS] for text in instructions]
-    shared = texts[0]
-    for words in texts[1:]:
-        shared = _common(shared, words)
+    shared = _find_shared(texts)
     if len(set(instructions)) > 1 and not any(word[0].isalnum() for word in shared):
         raise NoTemplateError(
             f"instructions: expected words that all share, got {instructions[0]!r} and others"
         )
-    parts = [_parts_between(words, shared) for words in texts]
-    while (place := _half_empty_place(parts)) is not None and shared:
-        del shared[_word_to_absorb(shared, place)]
-        parts = [_parts_between(words, shared) for words in texts]
+    shared, parts = _absorb_half_empty(shared, texts)
     open_places = [at for at in range(len(shared) + 1) if any(part[at] for part in parts)]
     names = _name_slots(shared, open_places)
     text = _template_text(instructions[0], shared, names, parts[0])
@@ -70,7 +70,9 @@ def read_values(template: str, instructions: Sequence[str]) -> InstructionTempla
     are all whole numbers has numbers. Raises `NoTemplateError` for an instruction that does not
     fit."""
     template = template.strip()
-    found = [_values_of(template, instruction) for instruction in instructions]
+    found = [
+        _values_of(template, instruction, index) for index, instruction in enumerate(instructions)
+    ]
     numbers = {
         name
         for name in dict.fromkeys(_SLOT.findall(template))
@@ -145,6 +147,27 @@ def _common(first: Sequence[str], second: Sequence[str]) -> list[str]:
     return words
 
 
+def _find_shared(texts: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words that all texts have, in one order."""
+    shared = list(texts[0])
+    for words in texts[1:]:
+        shared = _common(shared, words)
+    return shared
+
+
+def _absorb_half_empty(
+    shared: Sequence[str], texts: Sequence[Sequence[str]]
+) -> tuple[list[str], list[list[list[str]]]]:
+    """Return the shared words without those that are rather a part of values, and what each text
+    has between them."""
+    left = list(shared)
+    parts = [_parts_between(words, left) for words in texts]
+    while (place := _half_empty_place(parts)) is not None and left:
+        del left[_word_to_absorb(left, place)]
+        parts = [_parts_between(words, left) for words in texts]
+    return left, parts
+
+
 def _parts_between(words: Sequence[str], shared: Sequence[str]) -> list[list[str]]:
     """Return the words before, between and after the shared ones: one list more than there are."""
     parts: list[list[str]] = [[]]
@@ -209,7 +232,7 @@ def _template_text(
     return text + instruction[at:]
 
 
-def _values_of(template: str, instruction: str) -> dict[str, str]:
+def _values_of(template: str, instruction: str, index: int) -> dict[str, str]:
     """Return what an instruction gives the slots of a template, white space being any white space.
 
     Each slot takes as little as it can before the text that follows it, and the last one all that
@@ -233,7 +256,7 @@ def _values_of(template: str, instruction: str) -> dict[str, str]:
         at = end + len(following)
     if at != len(text) or not text.endswith(between[-1]):
         raise NoTemplateError(
-            f"instruction {instruction!r}: expected one that fits the template {template!r}"
+            f"instruction {instruction!r}: expected one that fits the template {template!r}", index
         )
     return values
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import compress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -21,16 +18,18 @@ from api.proposal.drafting import (
     find_named_origin,
     for_drafting,
 )
-from api.proposal.mining import RecordedRun, propose, score_log
-from api.proposal.slots import (
-    InstructionTemplate,
-    NoTemplateError,
-    Values,
-    find_template,
-    read_values,
-)
+from api.proposal.mining import RecordedRun, score_log
+from api.proposal.slots import NoTemplateError
 from api.proposal.task_text import NotEditableError
-from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
+from api.proposal.tested_task import (
+    NO_INSTRUCTION,
+    ComparedRuns,
+    check_head,
+    fill_slots,
+    list_tests,
+    propose_with_tests,
+)
+from api.proposal.writing import RecordingCounts, TaskHead
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import read_log
 from api.stages.judge.ballot import Bill
@@ -41,8 +40,6 @@ from api.tasks.task_files import BadTaskError, load_task_yaml
 from common.command_line import option
 from common.regular_file import NotRegularError, read_regular
 from detectors.model.codec import CodecError
-from detectors.model.json_value import JsonValue
-from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
 
 
@@ -92,10 +89,15 @@ def run(
             file=sys.stderr,
         )
         return 2
-    if not from_:
-        return _draft(TaskHead(id, instruction, origin or find_named_origin(instruction)), out)
     if draft is not None:
         return _confirm(draft, from_, against, out)
+    try:
+        check_head(TaskHead(id, instruction or NO_INSTRUCTION, origin))
+    except BadTaskError as error:
+        print("\n".join(f"--{one}" for one in error.problems), file=sys.stderr)
+        return 2
+    if not from_:
+        return _draft(TaskHead(id, instruction, origin or find_named_origin(instruction)), out)
     return _propose(from_, against, instruction, instructions, origin, id, out)
 
 
@@ -138,8 +140,8 @@ def _confirm(file: Path, from_: Sequence[Path], against: Sequence[Path], out: Pa
         counts = RecordingCounts(len(good), len(bad))
         confirmed = load_task_yaml(write_confirmed(text, task, confirmation, counts, ()))
         limits = [score_log(compile_task(confirmed), log) for log in bad]
-        folder = Path() if out is None else out.parent
-        tests = _list_tests(folder, list(from_), dict(zip(against, limits, strict=True)))
+        adversaries = zip(_name_files(against, out), limits, strict=True)
+        tests = list_tests(_name_files(from_, out), adversaries)
         written = write_confirmed(text, task, confirmation, counts, tests)
     except NotConfirmedError as error:
         print(f"{file}: {error}", file=sys.stderr)
@@ -171,74 +173,38 @@ def _propose(
 ) -> int:
     """Propose a task from recordings, and write it."""
     try:
-        good, bad, told = _read_runs(from_, against, instruction, instructions)
+        runs = _read_runs(from_, against, instruction, instructions)
     except (_UnreadableError, NoTemplateError) as error:
         print(error, file=sys.stderr)
         return 2
-    site = origin or find_origin([log.events for log in good])
+    site = origin or find_origin([log.events for log in runs.good])
     try:
-        proposal = propose(good, bad, site)
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 1
-    head = TaskHead(id, told or "What the agent is told.", site, _examples(good, bad))
-    counts = RecordingCounts(len(good), len(bad))
-    try:
-        draft = write_proposal(head, proposal, counts, ())
-        limits = [score_log(compile_task(_filled(draft, log)), log) for log in bad]
-        compile_task(load_task_yaml(draft))
+        written = propose_with_tests(id, site, runs, _name_files((*from_, *against), out))
     except BadTaskError as error:
         print(f"the proposal is refused: {error}", file=sys.stderr)
         return 1
-    # In a task's tests nothing is filled: they hold for the examples alone.
-    compared = [log.values == head.examples for log in (*good, *bad)]
-    oracles = compress(from_, compared)
-    adversaries = dict(compress(zip(against, limits, strict=True), compared[len(good) :]))
-    folder = Path() if out is None else out.parent
-    tests = _list_tests(folder, list(oracles), adversaries)
-    _keep(write_proposal(head, proposal, counts, tests), out)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    _keep(written.text, out)
     return 0
 
 
 def _read_runs(
     from_: Sequence[Path], against: Sequence[Path], instruction: str, instructions: Path | None
-) -> tuple[list[RecordedRun], list[RecordedRun], str]:
+) -> ComparedRuns:
     """Read the successes and the failures, with the values that their instructions give a
-    template's slots, and return them with the text of the instruction. Raises `_UnreadableError`
-    and `NoTemplateError`."""
-    good, bad = _read_all(from_), _read_all(against)
+    template's slots. Raises `_UnreadableError` and `NoTemplateError`."""
+    runs = ComparedRuns(_read_all(from_), _read_all(against), instruction)
     if instructions is None:
-        return good, bad, instruction
-    template = _template_of(instruction, _read_instructions(instructions, [*good, *bad]))
-    return *_with_values(good, bad, template), template.text
+        return runs
+    return fill_slots(runs, _read_instructions(instructions, runs.all))
 
 
-def _examples(good: Sequence[RecordedRun], bad: Sequence[RecordedRun]) -> Values:
-    """Return the values of a success of which there is a failure too, so that both are tests of the
-    task; else the first success's."""
-    compared = [log.values for log in good if log.values in [other.values for other in bad]]
-    return compared[0] if compared else good[0].values
-
-
-def _filled(draft: str, log: RecordedRun) -> Task:
-    """Return a draft's task with the values of a run. Raises `BadTaskError`."""
-    values = {f"values.{name}": str(value) for name, value in log.values.items()}
-    return load_task_yaml(draft, values)
-
-
-def _template_of(instruction: str, told: Sequence[str]) -> InstructionTemplate:
-    """Return the template that ``instruction`` is, else the one that all instructions share."""
-    return read_values(instruction, told) if instruction else find_template(told)
-
-
-def _with_values(
-    good: Sequence[RecordedRun], bad: Sequence[RecordedRun], template: InstructionTemplate
-) -> tuple[list[RecordedRun], list[RecordedRun]]:
-    runs = [
-        replace(log, values=values)
-        for log, values in zip((*good, *bad), template.values, strict=True)
-    ]
-    return runs[: len(good)], runs[len(good) :]
+def _name_files(paths: Sequence[Path], out: Path | None) -> list[str]:
+    """Return how a task file at ``out`` names recordings beside it."""
+    folder = Path() if out is None else out.parent
+    return [os.path.relpath(path, folder) for path in paths]
 
 
 def _read_instructions(path: Path, logs: Sequence[RecordedRun]) -> list[str]:
@@ -266,27 +232,6 @@ def _keep(text: str, out: Path | None) -> None:
         return
     out.write_text(text)
     print(f"{out}: written; try `milestoned task test {out}`")
-
-
-def _list_tests(
-    folder: Path, good: Sequence[Path], limits: Mapping[Path, float | None]
-) -> list[dict[str, JsonValue]]:
-    """Return the recordings as tests of a task in ``folder``; ``limits``: the most that each
-    failure may earn, None where that is not known: such a failure is no test."""
-    oracles: list[dict[str, JsonValue]] = [
-        {"oracle": os.path.relpath(path, folder)} for path in good
-    ]
-    adversaries: list[dict[str, JsonValue]] = [
-        {"adversarial": os.path.relpath(path, folder), "at_most": _round_up(limit)}
-        for path, limit in limits.items()
-        if limit is not None
-    ]
-    return [*oracles, *adversaries]
-
-
-def _round_up(limit: float) -> float:
-    """Return a limit in six digits, rounded up; what a float's own error adds is dropped first."""
-    return math.ceil(round(limit * 1e6, 3)) / 1e6
 
 
 class _UnreadableError(ValueError):

@@ -104,6 +104,36 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "recordings",
     ),
     "an id": ({**ASKED, "id": "a b"}, "id"),
+    "an origin": ({**ASKED, "origin": "shop"}, "origin"),
+    "an origin with a path": ({**ASKED, "origin": "http://shop.test/a b"}, "origin"),
+    "a long instruction": ({**ASKED, "instruction": "x" * 10_001}, "instruction"),
+    "one told and one not": (
+        {"recordings": [{**GOOD, "instruction": "Order."}, {**GOOD, "name": "b.mrec"}]},
+        "recordings[1].instruction",
+    ),
+    "no instance of the template": (
+        {
+            "recordings": [
+                {**packed("a.mrec", "bad", *order()), "instruction": "Order the lamp."},
+                {**GOOD, "instruction": "Buy a desk."},
+            ],
+            "instruction": "Order the {item}.",
+        },
+        "recordings[1].instruction",
+    ),
+    "no word shared": (
+        {
+            "recordings": [
+                {**GOOD, "instruction": "Order"},
+                {**GOOD, "name": "b.mrec", "instruction": "Buy"},
+            ]
+        },
+        "recordings",
+    ),
+    "an empty instruction": (
+        {"recordings": [{**GOOD, "instruction": ""}]},
+        "recordings[0].instruction",
+    ),
     "another member": ({**ASKED, "weights": {}}, "weights"),
 }
 
@@ -112,7 +142,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 async def test_what_is_refused_is_named(service: Service, body: dict[str, Any], path: str) -> None:
     sent = await service.post("/v1/tasks:propose", body)
     assert sent.status_code == 422, sent.text
-    assert path in [one["path"] for one in sent.json()["errors"]]
+    assert [one["path"] for one in sent.json()["errors"]] == [path]
 
 
 async def test_a_request_is_bounded(service: Service) -> None:
@@ -128,7 +158,8 @@ def test_events_of_all_recordings_are_bounded(monkeypatch: pytest.MonkeyPatch) -
         {"name": one["name"], "outcome": "good", "content": {"frames": one["frames"]}}
         for one in (GOOD, {**GOOD, "name": "again.mrec"})
     ]
-    request = {"recordings": recordings, "instruction": "", "id": "a", "origin": None}
+    told_nothing = [{**one, "instruction": None} for one in recordings]
+    request = {"recordings": told_nothing, "instruction": "", "id": "a", "origin": None}
     told: Any = answer_request(orjson.dumps(request))["problem"]
     path, value, wanted = told
     assert (path, wanted) == ("recordings[1]", "events, at most 10 in all recordings")
@@ -146,7 +177,7 @@ def long_request(steps: int) -> ProposalRequest:
     recording = lines("long.jsonl", "good", *([step] * steps))
     content: JsonObject = {"lines": recording["lines"]}
     recordings: list[RequestedRecording] = [
-        {"name": "long.jsonl", "outcome": "good", "content": content}
+        {"name": "long.jsonl", "outcome": "good", "content": content, "instruction": None}
     ]
     return {"recordings": recordings, "instruction": "", "id": "a", "origin": None}
 
@@ -218,6 +249,92 @@ TOLD = {
     "good-3.jsonl": ("desk", "5", None),
     "bad-1.jsonl": ("lamp", "2", "rug"),
 }
+TEMPLATE = "Order {amount} of the {item}."
+
+
+def instance(name: str) -> dict[str, str]:
+    """A run of the template as it is sent, with what the agent was told in it."""
+    item, amount, sent = TOLD[name]
+    outcome = "bad" if name.startswith("bad") else "good"
+    recording = lines(name, outcome, *run_of(item, amount, sent=sent))
+    return {**recording, "instruction": f"Order {amount} of the {item}."}
+
+
+def propose_by_command(folder: Path) -> str:
+    """The task file that the command writes of the template's recordings in a folder."""
+    for name in TOLD:
+        (folder / name).write_text(instance(name)["lines"] + "\n")
+    told = [f"{name}: {instance(name)['instruction']}\n" for name in TOLD]
+    (folder / "told.yaml").write_text("".join(told))
+    out = folder / "order.yaml"
+    words = [w for name in TOLD for w in (_option(name), str(folder / name))]
+    words += ["--instructions", str(folder / "told.yaml"), "--out", str(out)]
+    words += ["--instruction", TEMPLATE, "--id", "shop/order"]
+    assert main(["task", "propose", *words]) == 0
+    assert main(["task", "test", str(out)]) == 0
+    return out.read_text()
+
+
+async def test_the_service_and_the_command_propose_the_same_template(
+    service: Service, tmp_path: Path
+) -> None:
+    """Whatever the order of the recordings; with the same tests, which are of the example alone."""
+    written = await asyncio.to_thread(propose_by_command, tmp_path)
+    for names in (list(TOLD), list(reversed(TOLD))):
+        body = {
+            "id": "shop/order",
+            "instruction": TEMPLATE,
+            "recordings": [instance(one) for one in names],
+        }
+        sent = await service.post("/v1/tasks:propose", body)
+        assert sent.status_code == 200, sent.text
+        told = sent.json()
+        if names == list(TOLD):
+            assert told["yaml"] == written
+        assert sorted(told["limits"]) == ["bad-1.jsonl"]
+        assert [list(one) for one in told["tests"]] == [["oracle"], ["adversarial", "at_most"]]
+        assert {one.get("oracle") or one["adversarial"] for one in told["tests"]} == {
+            "good-1.jsonl",
+            "bad-1.jsonl",
+        }
+        task = load_task_yaml(told["yaml"])
+        assert (task.instruction, task.version) == ("Order 2 of the lamp.", "1+example")
+    found = await service.post("/v1/tasks:propose", {"recordings": body["recordings"]})
+    assert "instruction: Order {order} of the {order_2}.\n" in found.json()["yaml"]
+
+
+async def test_the_tests_of_an_answer_are_run_by_the_command(
+    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Recordings are files of the names in the answer, which end as what they hold."""
+    recordings = [
+        {**GOOD, "name": "good"},
+        lines("right.mrec", "good", *order()),
+        packed("bad.jsonl", "bad", *order("desk")),
+        packed(
+            "gap.mrec", "bad", [went("/shop")], [("gap.began", {"source": "cdp", "reason": "lost"})]
+        ),
+    ]
+    told = (await service.post("/v1/tasks:propose", {**ASKED, "recordings": recordings})).json()
+    assert [one.get("oracle") or one["adversarial"] for one in told["tests"]] == [
+        "good.mrec", "right.mrec.jsonl", "bad.jsonl.mrec",
+    ]  # fmt: skip
+    assert set(told["limits"]) == {"bad.jsonl", "gap.mrec"}, "by the names that were sent"
+    for test, one in zip(told["tests"], recordings, strict=False):
+        file = tmp_path / (test.get("oracle") or test["adversarial"])
+        text = one.get("lines")
+        file.write_bytes(text.encode() if text else base64.b64decode(one["frames"]))
+    (tmp_path / "order.yaml").write_text(told["yaml"])
+
+    def run() -> int:
+        return main(["task", "test", str(tmp_path / "order.yaml")])
+
+    assert await asyncio.to_thread(run) == 0
+    capsys.readouterr()
+    worse = told["yaml"].replace(f"at_most: {told['tests'][2]['at_most']}", "at_most: 0.01")
+    assert worse != told["yaml"]
+    (tmp_path / "order.yaml").write_text(worse)
+    assert await asyncio.to_thread(run) == 1, "the tests do look"
 
 
 async def test_a_proposed_template_judges_an_instance_that_it_never_saw(
@@ -226,21 +343,8 @@ async def test_a_proposed_template_judges_an_instance_that_it_never_saw(
     """From recordings to a template, from its values to a registered task, from an episode to its
     reward: right for what was asked, and nothing of the goal for another item."""
 
-    def propose() -> str:
-        for name, (item, amount, sent) in TOLD.items():
-            recorded = lines(name, "", *run_of(item, amount, sent=sent))["lines"]
-            (tmp_path / name).write_text(recorded + "\n")
-        told = [f"{name}: Order {one[1]} of the {one[0]}.\n" for name, one in TOLD.items()]
-        (tmp_path / "told.yaml").write_text("".join(told))
-        out = tmp_path / "order.yaml"
-        words = [w for name in TOLD for w in (_option(name), str(tmp_path / name))]
-        words += ["--instructions", str(tmp_path / "told.yaml"), "--out", str(out)]
-        words += ["--instruction", "Order {amount} of the {item}.", "--id", "shop/order"]
-        assert main(["task", "propose", *words]) == 0
-        assert main(["task", "test", str(out)]) == 0
-        return out.read_text().partition("\ntests:")[0]
-
-    template = await asyncio.to_thread(propose)
+    written = await asyncio.to_thread(propose_by_command, tmp_path)
+    template = written.partition("\ntests:")[0]
     kind = {"content-type": "application/yaml"}
     bare = await service.call("POST", "/v1/tasks", content=template, headers=kind)
     assert bare.status_code == 422, "a template is registered with its values"

@@ -215,6 +215,7 @@ async def test_what_is_wrong_is_sent_back_once(standin: Served) -> None:
 def test_an_instruction_names_a_site_or_none() -> None:
     assert find_named_origin(INSTRUCTION) == "http://shop.test"
     assert find_named_origin("See https://a.example:8443/x?y now.") == "https://a.example:8443"
+    assert find_named_origin("At https://Shop.Example buy.") == "https://shop.example"
     assert find_named_origin("Order the lamp.") is None
     assert find_named_origin("https://user:password@a.example/") is None
 

@@ -352,8 +352,8 @@ def test_nothing_shared_and_nothing_readable_are_said(
     other = write(tmp_path / "other.jsonl", [went("/b")])
     assert main(["task", "propose", "--from", one, "--from", other]) == 1
     assert "share nothing" in capsys.readouterr().err
-    assert main(["task", "propose", "--from", one, "--id", "a b"]) == 1
-    assert "the proposal is refused: id: got 'a b'" in capsys.readouterr().err
+    assert main(["task", "propose", "--from", one, "--id", "a b"]) == 2
+    assert "--id: got 'a b'" in capsys.readouterr().err
     (tmp_path / "broken.jsonl").write_bytes(orjson.dumps({"no": "event"}))
     for name in ("broken.jsonl", "missing.jsonl"):
         assert main(["task", "propose", "--from", str(tmp_path / name)]) == 2
