@@ -36,7 +36,7 @@ class ComparedRuns:
 
     @property
     def all(self) -> Sequence[RecordedRun]:
-        """The successes, then the failures."""
+        """All recordings: the successes, then the failures."""
         return (*self.good, *self.bad)
 
     @property
