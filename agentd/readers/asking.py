@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import tempfile
 
 import orjson
 
@@ -31,6 +32,13 @@ async def read_in_child(
     ``slow``, for which the machine may be to blame.
     """
     request: ReadRequest = {"format": format_, "query": query, "wal": wal}
+    if wal is None:
+        return await _read(file, request, budget_s)
+    with tempfile.TemporaryDirectory(prefix="agentd-read-", ignore_cleanup_errors=True) as folder:
+        return await _read(file, request | {"folder": folder}, budget_s)
+
+
+async def _read(file: int, request: ReadRequest, budget_s: float) -> ReadAnswer:
     try:
         child = await _start(file, request)
     except OSError as error:
@@ -49,7 +57,7 @@ async def read_in_child(
 
 
 async def _start(file: int, request: ReadRequest) -> asyncio.subprocess.Process:
-    wal = request["wal"]
+    wal = request.get("wal")
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-m", "agentd.readers.child", orjson.dumps(request).decode()),
         stdin=file,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -36,22 +35,22 @@ def read_sqlite(file: BinaryIO, request: ReadRequest) -> Facts:
     descriptor = request.get("wal")
     wal = b"" if descriptor is None else os.fdopen(descriptor, "rb").read()
     try:
-        with _open(data, wal) as database:
+        with _open(data, wal, request.get("folder")) as database:
             return _read(database, request.get("query"))
     except sqlite3.Error as error:
         raise DamagedError(str(error)) from None
 
 
 @contextmanager
-def _open(data: bytes, wal: bytes) -> Iterator[sqlite3.Connection]:
-    """Open a copy of a database: in memory, or with its log in a folder of its own."""
+def _open(data: bytes, wal: bytes, folder: str | None) -> Iterator[sqlite3.Connection]:
+    """Open a copy of a database: in memory, or with its log in ``folder``."""
     if wal:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "copy"
-            path.write_bytes(data)
-            path.with_name(path.name + "-wal").write_bytes(wal)
-            with closing(sqlite3.connect(path)) as database:
-                yield database
+        assert folder is not None, "a log is read with a folder for the copy"
+        path = Path(folder) / "copy"
+        path.write_bytes(data)
+        path.with_name(path.name + "-wal").write_bytes(wal)
+        with closing(sqlite3.connect(path)) as database:
+            yield database
         return
     alone = bytearray(data)
     alone[_JOURNAL_MODE] = b"\1\1"  # a copy in memory has no log beside it

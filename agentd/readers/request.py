@@ -10,11 +10,13 @@ Facts = dict[str, Any]
 
 class ReadRequest(TypedDict, total=False):
     """``format``: a key of `agentd.readers.formats.FORMATS`; ``query``: SQL for a database;
-    ``wal``: the descriptor of its write-ahead log."""
+    ``wal``: the descriptor of its write-ahead log; ``folder``: an empty one for a copy of both,
+    which whoever asks removes, as a reader that is killed removes nothing."""
 
     format: str
     query: str | None
     wal: int | None
+    folder: str | None
 
 
 class ReadAnswer(TypedDict, total=False):

@@ -10,6 +10,7 @@ import os
 import sqlite3
 import struct
 import tarfile
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from agentd.readers import bounds
+from agentd.readers import asking, bounds
 from agentd.readers.bounds import MAX_BYTES, MAX_ITEMS, fit_facts
 from agentd.readers.request import Facts
 from detectors.model.kinds.limits import READ_ENDS as ENDS
@@ -302,3 +303,31 @@ async def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
         out, _ = await process.communicate()
     assert b'"status":"unavailable"' in out
     assert b"milestoned[readers]" in out
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
+
+
+@pytest.mark.parametrize(("budget_s", "status"), [(60.0, "heavy"), (0.3, "slow")])
+async def test_a_reader_that_is_killed_leaves_no_copy_of_a_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget_s: float, status: str
+) -> None:
+    """A view that never ends has the reader killed, each time that somebody looks: what it copied
+    would fill the disk."""
+    path, temporary = tmp_path / "a.sqlite", tmp_path / "temporary"
+    sqlite(path)
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(asking, "_ENVIRONMENT", {**asking._ENVIRONMENT, "TMPDIR": str(temporary)})
+    program = sqlite3.connect(path)
+    program.execute("PRAGMA journal_mode = wal")
+    program.execute(f"CREATE VIEW orders AS {ENDLESS}")
+    program.commit()
+    wal = os.open(tmp_path / "a.sqlite-wal", os.O_RDONLY)
+    try:
+        answer = await told(path, "sqlite", budget_s, query="SELECT * FROM orders", wal=wal)
+    finally:
+        os.close(wal)
+        program.close()
+    assert answer["status"] == status
+    assert list(temporary.iterdir()) == []
