@@ -7,6 +7,7 @@ one that was overtaken.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -294,8 +295,10 @@ class RootFold:
             beside = folder + name
             return (beside in self.known or beside in self._pending) and not scaffold(name)
 
-        there = self.tree.inside(folder.rstrip("/"))
-        return mark_beside(path, size, (one[len(folder) :] for one in there), stands)
+        def ending(end: str) -> Iterator[str]:
+            return (one[len(folder) :] for one in self.tree.ending(folder.rstrip("/"), end))
+
+        return mark_beside(path, size, ending, stands)
 
     def _await_content(self, path: str, pending: _Pending) -> list[Do] | None:
         """Return how an empty new file is waited for; None: it is empty still, and stays so."""

@@ -18,7 +18,7 @@ _WRITE = re.compile(
 _LOCK = re.compile(r"^\.~lock\.(?P<whole>.+)#$|^~\$(?P<end>.+)|^\.#(?P<link>.+)")
 LOCK_BYTES = 512
 """No office program's lock, which says who has a document open, is larger than this."""
-_LEFT_OUT = 2
+LEFT_OUT = 2
 """Letters that an office program leaves out at the beginning of a long name."""
 PARTIAL = (".part", ".crdownload", ".partial", ".opdownload")
 """What stands behind a final name while a browser holds that name with an empty file."""
@@ -33,25 +33,29 @@ def scaffold(path: str) -> Literal["download", "rename"] | None:
     return "rename" if _WRITE.match(name) else None
 
 
-def mark_beside(path: str, size: int, names: Iterable[str], stands: Callable[[str], bool]) -> bool:
-    """Return whether a file is what an office program keeps beside one that it has open: one of
-    ``names``, of which the file's folder may have many, that ``stands`` there.
+def mark_beside(
+    path: str, size: int, ending: Callable[[str], Iterable[str]], stands: Callable[[str], bool]
+) -> bool:
+    """Return whether a file is what an office program keeps beside one that it has open, which
+    ``stands`` in its folder.
 
-    The name alone proves nothing: whoever wants to hide a file can give it that. An editor's swap
-    file is none: an editor holds it open and takes it away, and whoever leaves one there leaves
-    what it holds.
+    ``ending`` gives the names in the folder that are this text after their first `LEFT_OUT`
+    letters. The name alone proves nothing: whoever wants to hide a file can give it that. An
+    editor's swap file is none: an editor holds it open and takes it away, and whoever leaves one
+    there leaves what it holds.
     """
     match = _LOCK.match(path.rpartition("/")[2])
     if match is None or size > LOCK_BYTES:
         return False
-    whole = match["whole"] or match["link"]
-    if whole is not None and stands(whole):
-        return True
     end = match["end"]
+    whole = match["whole"] or match["link"] or end
+    if stands(whole):
+        return True
     if end is None:
         return False
-    longest = len(end) + _LEFT_OUT
-    return any(len(name) <= longest and name.endswith(end) and stands(name) for name in names)
+    # Two letters are left out, or one: then the name's second letter is the first of ``end``.
+    alike = (name for cut in (end, end[1:]) for name in ending(cut))
+    return any(name.endswith(end) and stands(name) for name in alike)
 
 
 def printable_path(path: str) -> str:

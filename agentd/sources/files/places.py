@@ -11,7 +11,6 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
 
 from watchdog.observers.inotify_c import (
     CallbackId,
@@ -24,15 +23,13 @@ from watchdog.observers.inotify_c import (
 
 from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.troubles import Troubles
-from agentd.sources.files.walk import ClosedError, Root, RootGoneError, entries, scan, spot, within
+from agentd.sources.files.walk import ClosedError, Root, RootGoneError, entries, scan, spot
+from agentd.sources.files.watched import Place, Watched
 
 POLL_S = 1.0
 """How often a folder is read that the kernel does not report, in seconds."""
 _FENCE = Mask(InotifyConstants.IN_CREATE | InotifyConstants.IN_ONLYDIR)
 _LIMITS = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
-
-Place = tuple[str, str]
-"""A folder: its root's label and its path there."""
 
 
 class Places:
@@ -60,8 +57,7 @@ class Places:
         self._fences = fences
         self._id = CallbackId(id(hears))
         self._reader: InotifyFD | None = None
-        self._at: dict[WatchDescriptor, Place] = {}
-        self._placed: dict[Place, Literal["told", "limit", "silent"]] = {}
+        self._watched = Watched()
         self._guard = threading.RLock()
 
     def start(self) -> None:
@@ -93,13 +89,13 @@ class Places:
         """Return the folder of a watch; ("", "") is that of the fences."""
         # A watch may report before the thread that set it has noted its place.
         with self._guard:
-            return self._at.get(wd)
+            return self._watched.place_of(wd)
 
     @property
     def polled(self) -> list[Place]:
         """The folders that must be read every `POLL_S` seconds."""
         with self._guard:
-            return [place for place, how in self._placed.items() if how != "told"]
+            return self._watched.polled()
 
     def watch(self, root: Root, path: str) -> bool:
         """Watch one folder, or note that it must be polled.
@@ -108,10 +104,10 @@ class Places:
         """
         place = (root.label, path)
         with self._guard:
-            if place in self._placed:
+            if self._watched.find_how(place) is not None:
                 return False
             self._set(root, place)
-            return place in self._placed
+            return self._watched.find_how(place) is not None
 
     def watch_below(self, root: Root, below: str, fresh: set[str]) -> list[FileGlance]:
         """Watch all folders below one; returns those that are new and the files in them.
@@ -131,36 +127,21 @@ class Places:
     def renamed(self, root: str, path: str, dest: str) -> None:
         """Follow a folder that moved within its root; the kernel keeps its watches."""
         with self._guard:
-            for label, where in self._placed_in(root, path):
-                moved = (label, dest + where.removeprefix(path))
-                self._placed[moved] = self._placed.pop((label, where))
-            for wd in self._watches_in(root, path):
-                label, where = self._at[wd]
-                self._at[wd] = (label, dest + where.removeprefix(path))
-
-    def _placed_in(self, root: str, folder: str) -> list[Place]:
-        return [place for place in self._placed if place[0] == root and within(place[1], folder)]
-
-    def _watches_in(self, root: str, folder: str) -> list[WatchDescriptor]:
-        return [
-            wd for wd, (label, where) in self._at.items() if label == root and within(where, folder)
-        ]
+            self._watched.move(root, path, dest)
 
     def leave(self, root: str, path: str) -> None:
         """Forget a folder that is gone or was moved out of the root."""
         with self._guard:
-            for place in self._placed_in(root, path):
-                del self._placed[place]
-            self._remove(self._watches_in(root, path))
+            self._remove(self._watched.leave_all(root, path))
         self._troubles.leave("folders", f"{root}/{path}")
         self._report_limits()
 
     def drop(self, wd: WatchDescriptor) -> None:
         """Forget a watch that the kernel ended."""
         with self._guard:
-            place = self._at.pop(wd, None)
+            place = self._watched.remove_watch(wd)
             if place is not None:
-                self._placed.pop(place, None)
+                self._watched.leave(place)
 
     def refresh(self, root: Root) -> tuple[list[FileGlance], list[str]]:
         """Place every watch of a root anew by what is on the disk now.
@@ -169,8 +150,8 @@ class Places:
         the kernel reports meanwhile is taken in meanwhile.
         """
         with self._guard:
-            before = {wd for wd, place in self._at.items() if place[0] == root.label}
-            placed = [place for place in self._placed if place[0] == root.label]
+            before = self._watched.watches(root.label)
+            placed = self._watched.places(root.label)
         closed: list[str] = []
         kept = {self._again(root, "")}
         folders = {""}
@@ -183,7 +164,7 @@ class Places:
         with self._guard:
             for place in placed:
                 if place[1] not in folders:
-                    self._placed.pop(place, None)
+                    self._watched.leave(place)
             self._remove([wd for wd in before if wd not in kept])
         self._report_limits()
         return found, closed
@@ -222,7 +203,7 @@ class Places:
             if error.errno not in _LIMITS:
                 raise
             return
-        self._at[wd] = ("", "")
+        self._watched.set_watch(wd, ("", ""))
         self.fenced = True
 
     def _set(self, root: Root, place: Place) -> WatchDescriptor | None:
@@ -233,18 +214,18 @@ class Places:
             raise
         except OSError as error:
             if error.errno in _LIMITS:
-                self._placed[place] = "limit"
+                self._watched.follow(place, "limit")
                 self._report_limits()
             return None  # else it is gone again
         if wd == -1:
-            self._placed.pop(place, None)  # it may not be read, which `entries` reports
+            self._watched.leave(place)  # it may not be read, which `entries` reports
             return None
         # The kernel knows a folder by its own number, whatever it was called before.
-        before = self._at.pop(wd, place)
-        if before != place:
-            self._placed.pop(before, None)
-        self._at[wd] = place
-        self._placed[place] = "silent" if root.is_silent(place[1]) else "told"
+        before = self._watched.remove_watch(wd)
+        if before is not None and before != place:
+            self._watched.leave(before)
+        self._watched.set_watch(wd, place)
+        self._watched.follow(place, "silent" if root.is_silent(place[1]) else "told")
         return wd
 
     def _add(self, root: Root, path: str) -> WatchDescriptor:
@@ -261,14 +242,14 @@ class Places:
 
     def _remove(self, watches: list[WatchDescriptor]) -> None:
         for wd in watches:
-            self._at.pop(wd, None)
+            self._watched.remove_watch(wd)
         if self._reader is not None:
             self._reader.remove_callbacks([(wd, self._id) for wd in watches])
 
     def _retry(self) -> None:
         """Ask the kernel again for the watches that it refused, until it refuses one."""
         with self._guard:
-            waiting = [place for place, how in self._placed.items() if how == "limit"]
+            waiting = self._watched.limited()
             if not waiting:
                 return
             if not self.fenced:
@@ -277,12 +258,12 @@ class Places:
                 self._reader.start()
             for place in waiting:
                 self._set(self.roots[place[0]], place)
-                if self._placed.get(place) == "limit":
+                if self._watched.find_how(place) == "limit":
                     return
 
     def _report_limits(self) -> None:
         """Raise the alarm of folders that the kernel gives no watch for, or end it."""
-        if "limit" not in list(self._placed.values()):
+        if not self._watched.limited():
             self._troubles.remove("watches", "")
             return
         kind = "watches" if self._reader is not None else "instances"

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from agentd.sources.files.names import LEFT_OUT
+
 
 class PathTree:
     """A set of relative paths that knows its folders."""
@@ -12,6 +14,8 @@ class PathTree:
     def __init__(self) -> None:
         self._own: set[str] = set()
         self._in: dict[str, set[str]] = {}
+        # Made for a folder when somebody asks for it, and kept up from then on.
+        self._ends: dict[str, dict[str, set[str]]] = {}
 
     def __contains__(self, path: str) -> bool:
         return path in self._own
@@ -25,6 +29,8 @@ class PathTree:
             if path in inside:
                 return
             inside.add(path)
+            if folder in self._ends:
+                self._ends[folder].setdefault(_end(path), set()).add(path)
             path = folder
 
     def discard(self, path: str) -> None:
@@ -34,10 +40,20 @@ class PathTree:
             folder = path.rpartition("/")[0]
             inside = self._in.get(folder, set())
             inside.discard(path)
+            self._discard_end(folder, path)
             if inside:
                 return
             self._in.pop(folder, None)
+            self._ends.pop(folder, None)
             path = folder
+
+    def _discard_end(self, folder: str, path: str) -> None:
+        ends = self._ends.get(folder, {})
+        alike = ends.get(_end(path))
+        if alike is not None:
+            alike.discard(path)
+            if not alike:
+                del ends[_end(path)]
 
     def below(self, folder: str) -> Iterator[str]:
         """Yield every path below ``folder``, a folder before what is in it.
@@ -49,11 +65,22 @@ class PathTree:
                 yield path
             yield from self.below(path)
 
-    def inside(self, folder: str) -> Collection[str]:
-        """Return the paths and the folders that lie in ``folder`` itself, as they are held; the
-        tree must not change while they are read."""
-        return self._in.get(folder, ())
+    def ending(self, folder: str, end: str) -> Collection[str]:
+        """Return the paths and the folders in ``folder`` itself whose names are ``end`` after their
+        first `LEFT_OUT` letters, as they are held; the tree must not change while they are read."""
+        if folder not in self._in:
+            return ()
+        ends = self._ends.get(folder)
+        if ends is None:
+            ends = self._ends[folder] = {}
+            for path in self._in[folder]:
+                ends.setdefault(_end(path), set()).add(path)
+        return ends.get(end, ())
 
     def directly_in(self, folder: str) -> list[str]:
         """Return the paths that lie in ``folder`` itself, sorted."""
         return sorted(self._own.intersection(self._in.get(folder, ())))
+
+
+def _end(path: str) -> str:
+    return path.rpartition("/")[2][LEFT_OUT:]
