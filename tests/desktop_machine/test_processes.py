@@ -19,7 +19,7 @@ import pytest
 from agentd.core.source import FenceLateError, SourceLostError
 from agentd.core.worker_thread import SourceThread
 from agentd.masking import Masker
-from agentd.sources.processes.connector import Connector, ProcessMessage
+from agentd.sources.processes.connector import ANSWER_S, Connector, ProcessMessage
 from agentd.sources.processes.fold import ProcessFold, bound_arguments, is_helper
 from agentd.sources.processes.look import ProcessFacts, look
 from agentd.sources.processes.source import ProcessesSource, _is_another, _ProcessWatch
@@ -420,7 +420,7 @@ def test_what_the_kernel_told_and_nobody_read_is_a_loss() -> None:
         def tell(self, kind: str, data: Mapping[str, Any]) -> None:
             self.said.append(f"{kind} {data['source']}" if kind == "events.dropped" else kind)
 
-    watch, ear = _ProcessWatch(str(os.getpid()), Masker(), ask_kernel=True), Ear()
+    watch, ear = _ProcessWatch(str(os.getpid()), Masker(), ANSWER_S), Ear()
     watch._connector = cast(Connector, Overrun())
     watch.look(cast(SourceThread, ear))
     assert ear.said == ["events.dropped processes"]
