@@ -57,3 +57,15 @@ def read_regular(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     if left <= 0:
         raise NotRegularError(path, f"is larger than {max_bytes} bytes")
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def read_regular_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
+    """Read the regular file at ``path``, of at most ``max_bytes`` of UTF-8.
+
+    Raises `NotRegularError`, `OSError`; for other bytes, too, so that whoever handles a file that
+    cannot be read handles all of them.
+    """
+    try:
+        return read_regular(path, max_bytes).decode()
+    except UnicodeDecodeError as error:
+        raise NotRegularError(path, f"is no UTF-8 text: byte {error.start} is none of it") from None

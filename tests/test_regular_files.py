@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 from api.audit.note import PublicKey
+from api.cli.access import find_access
 from api.cli.main import main
+from api.core.settings import Settings
 from api.core.signing import Signer
 from tests.support.bounded import in_bounds
 from tests.support.commands import commands_of, shown_name
@@ -196,3 +198,28 @@ def test_a_pipe_is_not_waited_for_and_a_device_is_not_read(
     assert "Traceback" not in said, said
     assert peak < MAX_MEMORY
     assert any(words in said for words in REFUSED), said
+
+
+NO_TEXT = b"\xff\xfe\x00 no UTF-8"
+
+
+@pytest.mark.parametrize("argument", ["api coverage --into", "api audit verify --checkpoints"])
+def test_bytes_that_are_no_text_are_refused_by_name(
+    argument: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "it.part"
+    path.write_bytes(NO_TEXT)
+    places = _places(tmp_path, path)
+    assert main(["db", "upgrade", "--data", places["data"]]) == 0
+    assert main(shlex.split(READ[argument].replace("{}", str(path)).format(**places))) != 0
+    assert f"{path}: is no UTF-8 text" in capsys.readouterr().err
+    assert path.read_bytes() == NO_TEXT
+
+
+def test_an_admin_token_that_is_no_text_is_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "admin.token").write_bytes(NO_TEXT)
+    settings = Settings(data=tmp_path, admin_token="")
+    assert find_access(settings, "http://127.0.0.1:9") is None
+    assert f"{tmp_path / 'admin.token'}: is no UTF-8 text" in capsys.readouterr().err

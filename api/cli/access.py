@@ -7,7 +7,7 @@ import sys
 from api.cli.common import service_address
 from api.core.keys import MAX_TOKEN, admin_token_file
 from api.core.settings import Settings
-from common.regular_file import read_regular
+from common.regular_file import read_regular_text
 
 
 def find_access(settings: Settings, service: str | None) -> tuple[str, dict[str, str]] | None:
@@ -19,8 +19,7 @@ def find_access(settings: Settings, service: str | None) -> tuple[str, dict[str,
     try:
         address = service or service_address(settings)
         token = (
-            settings.admin_token
-            or read_regular(admin_token_file(settings), MAX_TOKEN).decode().strip()
+            settings.admin_token or read_regular_text(admin_token_file(settings), MAX_TOKEN).strip()
         )
     except OSError as error:
         print(

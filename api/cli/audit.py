@@ -26,7 +26,7 @@ from api.db.migrate import current, is_reached, latest_revision
 from api.labelling.store import Preferences
 from api.rewards.ledger import Ledger
 from common.command_line import new_app, option
-from common.regular_file import read_regular
+from common.regular_file import read_regular_text
 
 
 class AuditStores(NamedTuple):
@@ -87,7 +87,7 @@ def verify(
 
     async def work(settings: Settings, stores: AuditStores) -> int:
         public = parse_key(key) if key else _own_key(settings)
-        notes = split(read_regular(checkpoints).decode()) if checkpoints else ()
+        notes = split(read_regular_text(checkpoints)) if checkpoints else ()
         verifier = Verifier(stores.audits, stores.ledger, settings.limits, public, notes)
         differences = 0
         async for difference in (

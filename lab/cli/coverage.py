@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from common.command_line import option
-from common.regular_file import read_regular
+from common.regular_file import read_regular_text
 from lab.benchmarks import IMPORTERS, importer_of
 from lab.benchmarks.base import BadSourceError, CoverageTable
 from lab.cli.task_import import read_benchmark
@@ -35,13 +35,21 @@ def run(
         return 0 if name is None else 2
     try:
         table = importer_of(name).coverage(source)
-        if into is not None:
-            into.write_text(within(read_regular(into).decode(), name, table), "utf-8")
-            return 0
     except (BadSourceError, OSError) as error:
         print(f"{source}: {error}", file=sys.stderr)
         return 1
+    if into is not None:
+        return _replace(into, name, table)
     print(f"## {table.title}\n\n{table.markdown()}", end="")
+    return 0
+
+
+def _replace(file: Path, name: str, table: CoverageTable) -> int:
+    try:
+        file.write_text(within(read_regular_text(file), name, table), "utf-8")
+    except (BadSourceError, OSError) as error:
+        print(f"{file}: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
