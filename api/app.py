@@ -40,6 +40,7 @@ from api.http import (
     start_states,
     steps,
     streams,
+    task_drafts,
     tasks,
 )
 from api.http.adapters import nemo, openenv, openrlhf, ors, ors_groups, slime
@@ -103,6 +104,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         groups,
         reward_model,
         rubrics,
+        task_drafts,
         proposals,
         openrlhf,
         slime,

@@ -372,6 +372,15 @@ class AdversarialTestShape(AnswerShape):
     at_most: float
 
 
+class TaskDraftShape(AnswerShape):
+    """A task file that a model wrote from an instruction, and that no recording has confirmed."""
+
+    yaml: str
+    status: Literal["draft"]
+    by: str
+    """The model that wrote it."""
+
+
 class ProposalShape(AnswerShape):
     """A task file that was proposed from recordings, with its evidence. It is a draft."""
 

@@ -39,6 +39,7 @@ from api.scoring.groups import GroupScorer
 from api.scoring.scorer import Scorer
 from api.scoring.turns import Turns
 from api.service.overview import Overview
+from api.stages.judge.judge import Judge
 from api.tasks.store import Tasks
 from api.timeline.outlines import Outlines
 
@@ -69,6 +70,11 @@ async def _yaml(connection: HTTPConnection) -> ApartReader:
 
 async def _proposer(connection: HTTPConnection) -> ApartProposer:
     return parts_of(connection).proposer
+
+
+async def _judge(connection: HTTPConnection) -> Judge | None:
+    judges = parts_of(connection).stages.by_tier.get("judge") or ()
+    return next((stage for stage in judges if isinstance(stage, Judge)), None)
 
 
 async def _episodes(connection: HTTPConnection) -> Episodes:
@@ -167,6 +173,8 @@ BlamesPart = Annotated[Blames, Depends(_blames)]
 TasksPart = Annotated[Tasks, Depends(_tasks)]
 YamlPart = Annotated[ApartReader, Depends(_yaml)]
 ProposerPart = Annotated[ApartProposer, Depends(_proposer)]
+JudgePart = Annotated[Judge | None, Depends(_judge)]
+"""The first judge that the service has; None where it has none."""
 EpisodesPart = Annotated[Episodes, Depends(_episodes)]
 OwnersPart = Annotated[Owners, Depends(_owners)]
 CommandsPart = Annotated[Commands, Depends(_commands)]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import Field
 
 from api.auth.store import Principal
 from api.core.errors import ConflictError, InvalidError, UnavailableError
 from api.http.answer_shapes import RubricDraftShape
 from api.http.authorization import requires
+from api.http.dependencies import JudgePart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
-from api.http.support import AUTHOR, Body, answer, parts_of
+from api.http.support import AUTHOR, Body, answer
 from api.stages.judge.ballot import Bill
 from api.stages.judge.drafting import DraftError, draft_rubric
-from api.stages.judge.judge import Judge
 from api.stages.peer import RefusedError, UnreachableError
 
 router = APIRouter(tags=["tasks"], route_class=JsonRoute)
@@ -28,11 +28,6 @@ class DraftRubric(Body):
     instruction: Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*$")]
 
 
-async def _pick_judge(request: Request) -> Judge | None:
-    judges = parts_of(request).stages.by_tier.get("judge") or ()
-    return next((stage for stage in judges if isinstance(stage, Judge)), None)
-
-
 @router.post(
     "/v1/rubrics:draft",
     summary="Draft a rubric",
@@ -41,7 +36,7 @@ async def _pick_judge(request: Request) -> Judge | None:
 )
 async def draft(
     who: Annotated[Principal, requires(AUTHOR)],
-    judge: Annotated[Judge | None, Depends(_pick_judge)],
+    judge: JudgePart,
     body: DraftRubric,
 ) -> Response:
     """Have the judge's endpoint propose criteria for an instruction, taken apart by code: outcome

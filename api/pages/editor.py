@@ -20,9 +20,10 @@ from api.core.yaml_apart import ApartReader
 from api.core.yaml_text import BadYamlError
 from api.episodes.search import EpisodeQuery, Search
 from api.episodes.store import Episodes, describe
-from api.http.dependencies import LimitsPart, ProposerPart
+from api.http.dependencies import JudgePart, LimitsPart, ProposerPart
 from api.http.proposals import FRAMES, propose_requested
-from api.http.support import ADMIN, answer, parts_of
+from api.http.support import ADMIN, answer, parse_body, parts_of
+from api.http.task_drafts import DraftTask, draft_requested
 from api.http.tasks import require_proof
 from api.pages.render import page
 from api.pages.viewer import Form, Viewer, sent_body, sent_form, visitor
@@ -175,6 +176,22 @@ async def propose(
 ) -> Response:
     """Propose a task from the recordings that the page's form has, as `POST /v1/tasks:propose`."""
     return answer(dict(await propose_requested(proposer, content)))
+
+
+async def _sent_instruction(
+    request: Request, _who: Annotated[Principal, visitor(ADMIN)], limits: LimitsPart
+) -> bytes:
+    return await sent_body(request, limits.task_bytes)
+
+
+@router.post("/editor/draft")
+async def draft(
+    _who: Annotated[Principal, visitor(ADMIN)],
+    content: Annotated[bytes, Depends(_sent_instruction)],
+    judge: JudgePart,
+) -> Response:
+    """Draft a task from the instruction that the page's form has, as `POST /v1/tasks:draft`."""
+    return answer(await draft_requested(judge, parse_body(DraftTask, content)))
 
 
 async def read_draft(yaml_reader: ApartReader, text: str) -> Draft:

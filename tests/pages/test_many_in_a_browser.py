@@ -125,12 +125,18 @@ async def test_a_task_is_proposed_from_recordings_into_the_editor(page: Page, tw
     right: FilePayload = {"name": "good.mrec", "mimeType": kind, "buffer": good}
     wrong: FilePayload = {"name": "bad.mrec", "mimeType": kind, "buffer": bad}
     broken: FilePayload = {"name": "bad.mrec", "mimeType": kind, "buffer": b"no recording"}
+    told = page.locator("#proposing .proposed")
+    await page.get_by_role("button", name="Propose", exact=True).click()
+    await expect(told).to_contain_text(
+        "choose a recorded success, or write what the agent was told"
+    )
+    await page.get_by_label("What the agent was told").fill("Buy <b>it</b>.")
+    await page.get_by_role("button", name="Propose", exact=True).click()
+    await expect(told).to_contain_text("No proposal: draft: the service has no judge")
     await page.get_by_label("Successes").set_input_files([right])
     await page.get_by_label("Failures").set_input_files([broken])
-    await page.get_by_label("What the agent was told").fill("Buy <b>it</b>.")
     await page.get_by_label("The task's id").fill("shop/proposed")
     await page.get_by_role("button", name="Propose", exact=True).click()
-    told = page.locator("#proposing .proposed")
     await expect(told).to_contain_text("No proposal: recordings[1]")
     await page.get_by_label("Failures").set_input_files([wrong])
     await page.get_by_role("button", name="Propose", exact=True).click()

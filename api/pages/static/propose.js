@@ -1,4 +1,5 @@
-// The form that proposes a task from recordings: files are read here and sent as JSON, the YAML goes into the editor.
+// The form that proposes a task from recordings, or has one drafted from its instruction where there are none: files are
+// read here and sent as JSON, the YAML goes into the editor.
 const place = document.getElementById("proposing");
 const form = place.querySelector("form");
 const told = place.querySelector(".proposed");
@@ -10,9 +11,10 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const button = form.querySelector("button");
   button.disabled = true;
-  show(line("Reading the recordings and comparing them…"));
+  const count = OUTCOMES.reduce((sum, outcome) => sum + form.elements[outcome].files.length, 0);
+  show(line(count ? "Reading the recordings and comparing them…" : "Asking the judge's model for a draft…"));
   try {
-    await propose();
+    await (count ? propose() : draft());
   } catch (error) {
     show(line(`No proposal: ${error.message}`, "wrong"));
   } finally {
@@ -25,19 +27,35 @@ async function propose() {
   for (const outcome of OUTCOMES) {
     for (const file of form.elements[outcome].files) recordings.push(await recording(file, outcome));
   }
-  const body = { recordings, instruction: form.elements.instruction.value, id: form.elements.id.value };
-  const answer = await fetch("/editor/propose", {
+  const proposal = await ask("/editor/propose", { recordings, ...head() });
+  if (proposal) replace(proposal.yaml, evidence(proposal));
+}
+
+async function draft() {
+  if (!form.elements.instruction.value.trim()) throw new Error("choose a recorded success, or write what the agent was told");
+  const drafted = await ask("/editor/draft", head());
+  if (drafted) replace(drafted.yaml, [line(`Drafted by ${drafted.by} from the instruction alone. Read it, and confirm it by recordings.`)]);
+}
+
+const head = () => ({ instruction: form.elements.instruction.value, id: form.elements.id.value });
+
+async function ask(path, body) {
+  const answer = await fetch(path, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json" },
     body: JSON.stringify(body),
   });
   if (answer.status === 401) return location.reload(); // logged out meanwhile
-  const proposal = await answer.json();
-  if (!answer.ok) throw new Error(proposal.detail);
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.detail);
+  return found;
+}
+
+function replace(yaml, lines) {
   const field = document.getElementById("text");
-  field.value = proposal.yaml;
-  field.dispatchEvent(new CustomEvent("replaced", { detail: proposal.yaml }));
-  show(...evidence(proposal));
+  field.value = yaml;
+  field.dispatchEvent(new CustomEvent("replaced", { detail: yaml }));
+  show(...lines);
 }
 
 async function recording(file, outcome) {

@@ -1,0 +1,111 @@
+"""Tasks that the service drafts from an instruction: by the judge's endpoint, as the command does,
+and with a reason for what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.cascade.stages import Stages
+from api.proposal.drafting import DRAFT_MARK
+from api.tasks.task_files import load_task_yaml
+from tests.api.service import Service, Store, running
+from tests.judge.serving import Served, judge_at, serving
+
+INSTRUCTION = "At http://shop.test order 2 of the lamp."
+PROPOSED = {
+    "milestones": [
+        {"id": "cart", "why": "It is bought there", "when": {"url_reached": {"url": "/cart"}}},
+        {"id": "sent", "why": "", "when": {"request_accepted": {"method": "POST", "url": "/o/*"}}},
+    ],
+    "goal": ["sent"],
+}
+ASKED = {"instruction": INSTRUCTION, "id": "shop/order"}
+OFF = {"model": "the model is off: a test left it out"}
+
+
+@pytest.fixture(scope="module")
+def standin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The scripted endpoint, a process of its own."""
+    with serving(tmp_path_factory.mktemp("standin")) as served:
+        yield served
+
+
+@pytest.fixture
+async def drafting(standin: Served, tmp_path: Path) -> AsyncIterator[Service]:
+    """A service whose judge is the scripted endpoint."""
+    (standin.folder / "draft.json").write_text(json.dumps(PROPOSED))
+    judge = judge_at(standin.url, "honest")
+    async with running(Store(tmp_path), stages=Stages({"judge": [judge]}, OFF)) as service:
+        yield service
+
+
+async def test_a_draft_is_a_task_that_can_be_registered_and_is_not_stored(
+    drafting: Service,
+) -> None:
+    sent = await drafting.post("/v1/tasks:draft", ASKED)
+    assert sent.status_code == 200, sent.text
+    told = sent.json()
+    assert (told["status"], told["by"]) == ("draft", "honest")
+    assert told["yaml"].startswith(DRAFT_MARK)
+    task = load_task_yaml(told["yaml"])
+    assert (task.id, task.version, task.instruction) == ("shop/order", "1-draft", INSTRUCTION)
+    assert task.origin == "http://shop.test", "the site that the instruction names"
+    assert [one.id for one in task.milestones] == ["cart", "sent", "done"]
+    assert await drafting.rows("tasks") == 0
+
+
+async def test_the_site_that_the_caller_names_goes_before_the_instruction_s(
+    drafting: Service,
+) -> None:
+    sent = await drafting.post("/v1/tasks:draft", {**ASKED, "origin": "http://other.test"})
+    assert load_task_yaml(sent.json()["yaml"]).origin == "http://other.test"
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"instruction": ""}, "instruction"),
+        ({"instruction": "a\x00b"}, "instruction"),
+        ({"id": "no id/"}, "id"),
+        ({"origin": "shop"}, "origin"),
+        ({"recordings": []}, "recordings"),
+    ],
+)
+async def test_what_is_no_request_is_refused_by_its_field(
+    drafting: Service, standin: Served, change: dict[str, Any], place: str
+) -> None:
+    before = len(standin.requests)
+    sent = await drafting.post("/v1/tasks:draft", {**ASKED, **change})
+    assert sent.status_code == 422
+    assert sent.json()["errors"][0]["path"] == place
+    assert len(standin.requests) == before, "no model is asked"
+
+
+async def test_an_answer_that_is_no_task_is_refused_with_what_is_wrong(
+    drafting: Service, standin: Served
+) -> None:
+    (standin.folder / "draft.json").write_text(json.dumps({**PROPOSED, "goal": ["nothing"]}))
+    sent = await drafting.post("/v1/tasks:draft", ASKED)
+    assert sent.status_code == 422
+    assert "instruction: no task can be drafted from it" in sent.json()["detail"]
+    assert "goal: ['nothing'], expected a list of ids" in sent.json()["detail"]
+
+
+async def test_a_service_without_a_judge_names_the_option(tmp_path: Path) -> None:
+    async with running(Store(tmp_path), stages=Stages({}, OFF)) as service:
+        sent = await service.post("/v1/tasks:draft", ASKED)
+    assert sent.status_code == 409
+    assert "start it with --judge" in sent.json()["detail"]
+
+
+async def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
+    judge = judge_at("http://127.0.0.1:9/v1", "honest", retries=0)
+    async with running(Store(tmp_path), stages=Stages({"judge": [judge]}, OFF)) as service:
+        sent = await service.post("/v1/tasks:draft", ASKED)
+    assert sent.status_code == 503
+    assert "the judge's endpoint can't be asked" in sent.json()["detail"]
