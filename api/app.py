@@ -45,6 +45,7 @@ from api.http import (
 )
 from api.http.adapters import nemo, openenv, openrlhf, ors, ors_groups, slime
 from api.http.document import Documented
+from api.http.queries import read_query_names
 from api.http.support import PROBLEM, invalid_parameters
 from api.pages import audit as audit_page
 from api.pages import compare, conditions, editor, exports, fleet, label, listing, training, viewer
@@ -144,6 +145,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         viewer,
     ):
         app.router.routes.extend(pages.router.routes)
+    app.state.query_names = read_query_names(app.router.routes)
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)

@@ -32,6 +32,7 @@ from api.core.errors import (
 from api.core.frames import MAX_NUMBER, nested_beyond
 from api.core.json_values import fault_of
 from api.core.notify import Deadline
+from api.http.queries import check_query
 from api.service.container import Parts
 from api.tasks.task_files import BadTaskError
 
@@ -114,14 +115,17 @@ async def scoped_caller(
     """Return who calls, without a look at the episode in the path.
 
     ``key_header``: a header in which the token may stand by itself, where there is no
-    `Authorization`. Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`.
+    `Authorization`. Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`, and
+    `InvalidError` for a parameter that the route does not have.
     """
     authorization = request.headers.get("authorization", "")
     if not authorization and key_header is not None:
         key = request.headers.get(key_header, "").strip()
         authorization = f"Bearer {key}" if key else ""
     known = await authenticate(parts_of(request), authorization)
-    return require_scope(known, scopes, own)
+    principal = require_scope(known, scopes, own)
+    check_query(request)
+    return principal
 
 
 async def check_episode(request: Request, principal: Principal) -> None:
