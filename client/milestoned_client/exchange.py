@@ -77,6 +77,10 @@ class Pause:
     seconds: float
 
 
+_MIN_ATTEMPT_S = 0.001
+"""What an attempt has at least, in seconds: a time below 0 is none to httpx."""
+
+
 @dataclass(frozen=True, slots=True)
 class Peers:
     """Where the service and the daemon are, how to retry, and the times (seconds) that bound a
@@ -101,7 +105,7 @@ def perform(peers: Peers, call: Call[T]) -> Flow[T]:
         attempt += 1
         failed: ClientError
         try:
-            response = yield _attempt(peers, call)
+            response = yield _attempt(peers, call, until)
         except (httpx.TransportError, PeerUnreachableError) as error:
             failed = PeerUnreachableError(
                 f"{call.method} {call.path}: {type(error).__name__}: {error}"
@@ -123,12 +127,14 @@ def perform(peers: Peers, call: Call[T]) -> Flow[T]:
         yield Pause(pause)
 
 
-def _attempt(peers: Peers, call: Call[T]) -> Attempt:
+def _attempt(peers: Peers, call: Call[T], until: float) -> Attempt:
     locator = peers.service if call.peer == "service" else peers.daemon
     if locator is None:
         raise PeerUnreachableError("this client was given no control=, so it knows no daemon")
     url, token = locator.locate()
-    timeout = peers.timeout_s + call.wait_s
+    # The last one begins shortly before the deadline and ends with it.
+    left = max(_MIN_ATTEMPT_S, until - time.monotonic())
+    timeout = min(peers.timeout_s + call.wait_s, left)
     return Attempt(
         call.method, url + call.path, call.headers(token), call.params, call.content, timeout
     )

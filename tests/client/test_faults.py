@@ -220,3 +220,11 @@ def test_a_stream_that_may_not_be_read_says_why(peer: Peer, connect: Any) -> Non
     peer.answer(f"{STATUS}/stream", {"title": "Forbidden"}, 403)
     with pytest.raises(ForbiddenError):
         list(connect(peer.url).episode("e1").stream())
+
+
+def test_the_last_attempt_ends_with_the_deadline() -> None:
+    """Nobody waits longer than they asked: an attempt has what is left until then."""
+    flow = perform(_peers(deadline_s=4.0), calls.status("e1"))
+    first = next(flow)
+    assert isinstance(first, Attempt)
+    assert 0 < first.timeout_s <= 4.0
