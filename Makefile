@@ -3,8 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Two more than two cores: tests wait for browsers and services for half of their time.
-WORKERS ?= 4
+# One more than two cores: tests wait for browsers and services for a fifth of their time. A fourth gains nothing.
+WORKERS ?= 3
 PAGE := agentd/sources/cdp/page
 # Environments beside the project's own, each for what would not go with it: made while mypy checks.
 LIGHT := site pyppeteer trainers

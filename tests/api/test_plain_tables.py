@@ -37,6 +37,7 @@ GROWS = {
     "agentd/sources/cdp/state/gaps.py _reasons": OURS,
     "agentd/sources/clipboard/display.py _atoms": OURS,
     "agentd/sources/clipboard/source.py _selections": OURS,
+    "agentd/sources/files/watched.py _trees": "one for each folder that the options name",
     "agentd/sources/files/attachment.py _mounted": "one for each folder that the options name",
     "agentd/sources/screen/text_reader.py _known": "one for each region that is read, at most 16",
     "api/audit/facts.py _edge": COMMAND,

@@ -37,6 +37,7 @@ RIGHT = {
     "PORT": "7",
     "BYTES": "3M",
     "SECONDS": "5",
+    "FACTOR": "2",
     "KEY=VALUE": "a=b",
     "WHICH": "primary",
     "KIND,...": "all",
