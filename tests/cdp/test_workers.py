@@ -68,6 +68,8 @@ async def test_a_dedicated_workers_requests(browser: Chromium, page: Page, site:
         )
         late = await watch.one("request.finished", url=site.url + "/late")
         await watch.fence()
+        if watch.all("request.sent", url=site.url + "/early"):
+            await watch.one("request.finished", url=site.url + "/early")
         early = watch.all("request.finished", url=site.url + "/early")
         gap = any(kind == "gap.began" and data["part"] == "request" for kind, data in watch.seen)
         script = await watch.one("request.finished", url=site.url + "/w.js")
