@@ -81,10 +81,12 @@ async def propose(
     propose` does: with a template's slots where the recordings say what the agent was told in each,
     and with the recordings as its tests, by their names. Nothing is stored: a read, so it may be
     repeated."""
-    return answer(dict(await propose_requested(proposer, content)))
+    return answer(dict(await propose_requested(proposer, who.tenant, content)))
 
 
-async def propose_requested(proposer: ApartProposer, content: bytes) -> RequestedProposal:
+async def propose_requested(
+    proposer: ApartProposer, tenant: str, content: bytes
+) -> RequestedProposal:
     """Return the proposal that a request's body asks for. Raises `InvalidError`,
     and `ProposerCrashError`."""
     body = await asyncio.to_thread(parse_body, ProposeTask, content)
@@ -107,6 +109,6 @@ async def propose_requested(proposer: ApartProposer, content: bytes) -> Requeste
         "origin": body.origin,
     }
     try:
-        return await proposer.propose(cast(ProposalRequest, request))
+        return await proposer.propose(tenant, cast(ProposalRequest, request))
     except BadTestError as error:
         raise InvalidError(str(error)[:1_000], errors=[error.as_problem()]) from None

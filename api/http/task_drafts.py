@@ -15,11 +15,9 @@ from api.http.dependencies import JudgePart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.support import AUTHOR, Body, answer, bad_task
-from api.proposal.drafting import TaskDraftError, draft_task, find_named_origin, for_drafting
+from api.proposal.drafting import TaskDraftError, draft_at_judge, find_named_origin
 from api.proposal.tested_task import check_head
 from api.proposal.writing import TaskHead
-from api.stages.judge.ballot import Bill
-from api.stages.judge.endpoint import Endpoint
 from api.stages.judge.judge import Judge
 from api.stages.peer import RefusedError, UnreachableError
 from api.tasks.task_files import BadTaskError
@@ -62,14 +60,10 @@ async def draft_requested(judge: Judge | None, body: DraftTask) -> dict[str, str
         raise bad_task(error) from None
     if judge is None:
         raise ConflictError("draft: the service has no judge that writes it; start it with --judge")
-    settings = for_drafting(judge.settings)
-    endpoint = Endpoint(settings)
     try:
-        text = await draft_task(endpoint, settings.model, head, Bill())
+        text = await draft_at_judge(judge.settings, head)
     except TaskDraftError as error:
         raise InvalidError(f"instruction: no task can be drafted from it: {error}") from None
     except (UnreachableError, RefusedError) as error:
         raise UnavailableError(f"draft: the judge's endpoint can't be asked: {error}") from None
-    finally:
-        await endpoint.peer.close()
-    return {"yaml": text, "status": "draft", "by": settings.model}
+    return {"yaml": text, "status": "draft", "by": judge.settings.model}

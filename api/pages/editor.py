@@ -170,12 +170,12 @@ async def _sent_recordings(
 
 @router.post("/editor/propose")
 async def propose(
-    _who: Annotated[Principal, visitor(ADMIN)],
+    who: Annotated[Principal, visitor(ADMIN)],
     content: Annotated[bytes, Depends(_sent_recordings)],
     proposer: ProposerPart,
 ) -> Response:
     """Propose a task from the recordings that the page's form has, as `POST /v1/tasks:propose`."""
-    return answer(dict(await propose_requested(proposer, content)))
+    return answer(dict(await propose_requested(proposer, who.tenant, content)))
 
 
 async def _sent_instruction(

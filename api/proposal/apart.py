@@ -9,6 +9,7 @@ import signal
 import sys
 from dataclasses import dataclass
 from typing import cast
+from weakref import WeakValueDictionary
 
 import orjson
 import structlog
@@ -35,16 +36,19 @@ class ProposalBudget:
 
 class ApartProposer:
     """Proposes in processes of low priority, at most ``at_once`` of them, each within the
-    ``budget``."""
+    ``budget``. Of one tenant's requests one at a time waits for its turn: many of one tenant hold
+    up another's by one."""
 
     def __init__(self, at_once: int = 1, budget: ProposalBudget | None = None) -> None:
         self._turns = asyncio.Semaphore(at_once)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._budget = budget or ProposalBudget()
 
-    async def propose(self, request: ProposalRequest) -> RequestedProposal:
+    async def propose(self, tenant: str, request: ProposalRequest) -> RequestedProposal:
         """Return what `propose_task` does. Raises `BadTestError`, also for what exceeds the budget,
         and `ProposerCrashError` where the process ended for another reason."""
-        async with self._turns:
+        lock = self._locks.setdefault(tenant, asyncio.Lock())
+        async with lock, self._turns:
             return await _propose_apart(orjson.dumps(request), self._budget)
 
 

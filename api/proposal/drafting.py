@@ -114,6 +114,15 @@ def for_drafting(settings: JudgeSettings) -> JudgeSettings:
     return replace(settings, max_tokens=max(MAX_TOKENS, settings.max_tokens))
 
 
+async def draft_at_judge(settings: JudgeSettings, head: TaskHead) -> str:
+    """Return the draft that the judge's endpoint writes. Raises as `draft_task`."""
+    endpoint = Endpoint(for_drafting(settings))
+    try:
+        return await draft_task(endpoint, settings.model, head, Bill())
+    finally:
+        await endpoint.peer.close()
+
+
 async def draft_task(endpoint: Endpoint, model: str, head: TaskHead, bill: Bill) -> str:
     """Ask for a draft of the task of ``head``'s instruction, and return it as a task file's text.
 

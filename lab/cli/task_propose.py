@@ -12,12 +12,7 @@ from typing import Annotated
 from api.core.yaml_text import MAX_BYTES, BadYamlError, read_yaml
 from api.proposal.candidates import find_origin
 from api.proposal.confirming import NotConfirmedError, confirm, write_confirmed
-from api.proposal.drafting import (
-    TaskDraftError,
-    draft_task,
-    find_named_origin,
-    for_drafting,
-)
+from api.proposal.drafting import TaskDraftError, draft_at_judge, find_named_origin
 from api.proposal.mining import RecordedRun, score_log
 from api.proposal.slots import NoTemplateError
 from api.proposal.task_text import NotEditableError
@@ -32,9 +27,7 @@ from api.proposal.tested_task import (
 from api.proposal.writing import RecordingCounts, TaskHead
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import read_log
-from api.stages.judge.ballot import Bill
-from api.stages.judge.endpoint import Endpoint
-from api.stages.judge.settings import JudgeSettings, judge_settings
+from api.stages.judge.settings import judge_settings
 from api.stages.peer import RefusedError, UnreachableError
 from api.tasks.task_files import BadTaskError, load_task_yaml
 from common.command_line import option
@@ -83,7 +76,8 @@ def run(
     if out is not None and out.exists():
         print(f"--out {out}: expected a file that does not exist yet", file=sys.stderr)
         return 2
-    if not from_ and (against or draft is not None or instructions is not None or not instruction):
+    needs_success = bool(against) or draft is not None or instructions is not None
+    if not from_ and (needs_success or not instruction):
         print(
             "--from: expected a recorded success, or --instruction alone for a draft",
             file=sys.stderr,
@@ -91,14 +85,21 @@ def run(
         return 2
     if draft is not None:
         return _confirm(draft, from_, against, out)
-    try:
-        check_head(TaskHead(id, instruction or NO_INSTRUCTION, origin))
-    except BadTaskError as error:
-        print("\n".join(f"--{one}" for one in error.problems), file=sys.stderr)
+    if not _is_head(TaskHead(id, instruction or NO_INSTRUCTION, origin)):
         return 2
     if not from_:
         return _draft(TaskHead(id, instruction, origin or find_named_origin(instruction)), out)
     return _propose(from_, against, instruction, instructions, origin, id, out)
+
+
+def _is_head(head: TaskHead) -> bool:
+    """Return whether a task can have this head; what is wrong with it is printed."""
+    try:
+        check_head(head)
+    except BadTaskError as error:
+        print("\n".join(f"--{one}" for one in error.problems), file=sys.stderr)
+        return False
+    return True
 
 
 def _draft(head: TaskHead, out: Path | None) -> int:
@@ -107,7 +108,7 @@ def _draft(head: TaskHead, out: Path | None) -> int:
         settings = judge_settings()
         if settings is None:
             raise ValueError("MILESTONED_JUDGE_URL: not set; expected the endpoint that drafts")
-        text = asyncio.run(_ask(for_drafting(settings), head))
+        text = asyncio.run(draft_at_judge(settings, head))
     except TaskDraftError as error:
         print(error, file=sys.stderr)
         return 1
@@ -120,14 +121,6 @@ def _draft(head: TaskHead, out: Path | None) -> int:
     out.write_text(text)
     print(f"{out}: a draft; `milestoned task propose --from GOOD --draft {out}` confirms it")
     return 0
-
-
-async def _ask(settings: JudgeSettings, head: TaskHead) -> str:
-    endpoint = Endpoint(settings)
-    try:
-        return await draft_task(endpoint, settings.model, head, Bill())
-    finally:
-        await endpoint.peer.close()
 
 
 def _confirm(file: Path, from_: Sequence[Path], against: Sequence[Path], out: Path | None) -> int:

@@ -55,6 +55,7 @@ GROWS = {
     "api/ingest/engines.py _locks": WEAK,
     "api/log/upserts.py _at_once": OURS,
     "api/ors/calls.py _locks": "weak: a lock lives as long as a call that holds or awaits it",
+    "api/proposal/apart.py _locks": WEAK,
     "api/rescoring/kept.py _at": COMMAND,
     "api/rescoring/report.py statuses": COMMAND,
     "api/rewards/near_miss.py nearest": COMMAND,

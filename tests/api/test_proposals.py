@@ -195,8 +195,21 @@ async def test_what_exceeds_a_budget_is_refused_with_that_budget(
     budget: ProposalBudget, limit: str
 ) -> None:
     with pytest.raises(BadTestError) as refused:
-        await ApartProposer(budget=budget).propose(long_request(4_000))
+        await ApartProposer(budget=budget).propose("one", long_request(4_000))
     assert refused.value.wanted == f"recordings of which a task is made within {limit}"
+
+
+async def test_many_requests_of_a_tenant_hold_up_another_s_by_one() -> None:
+    proposer, order = ApartProposer(), []
+
+    async def propose(tenant: str) -> None:
+        await proposer.propose(tenant, long_request(4))
+        order.append(tenant)
+
+    first = [asyncio.create_task(propose("many")) for _ in range(4)]
+    await asyncio.sleep(0)  # they wait before the other asks
+    await asyncio.gather(*first, propose("one"))
+    assert order == ["many", "one", "many", "many", "many"]
 
 
 def children() -> set[int]:
