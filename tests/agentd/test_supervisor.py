@@ -330,18 +330,32 @@ class Slow(Scripted):
         self.sink = sink
         await super().run(sink, ready)
 
+    has_reported = False
+
     async def fence(self, timeout_s: float) -> None:
         await super().fence(timeout_s)
-        if self.fences == 2:  # the first is of the step's beginning
+        if self.fences > 1 and not self.has_reported:  # the first is of the step's beginning
+            self.has_reported = True
             self.sink("file.created", created("a.txt")[1])
 
 
 @pytest.mark.parametrize(("patience", "worth"), [(1, None), (40, 1.0)])
+@pytest.mark.parametrize(
+    ("fence_s", "late_s"),
+    [(FENCE_S, 0.001), (0.001, 0.1)],
+    ids=["by the first fence", "by the second"],
+)
 async def test_a_source_slower_than_its_deadlines_is_known_with_more_patience(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, patience: int, worth: float | None
+    recorder: Recorder,
+    monkeypatch: pytest.MonkeyPatch,
+    fence_s: float,
+    late_s: float,
+    patience: int,
+    worth: float | None,
 ) -> None:
     """The same source, the same step: null without patience, and never another reward."""
-    monkeypatch.setattr("agentd.session.supervisor.LATE_S", 0.1)
+    monkeypatch.setattr("agentd.session.supervisor.FENCE_S", fence_s)
+    monkeypatch.setattr("agentd.session.supervisor.LATE_S", late_s)
     supervisor = await started(recorder, Slow("files", fence_s=0.5), patience=patience)
     conductor = Conductor(recorder, Steps(), StepSealer(["file.created"], 0, 0), supervisor)
     await conductor.begin(0)
@@ -363,6 +377,17 @@ class Stepping(Scripted):
         await self.fence(0.0)
 
     def after_seal(self, step: int) -> None: ...
+
+
+async def test_work_at_a_steps_end_is_waited_for_with_more_patience(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentd.session.supervisor.SEAL_S", 0.2)
+    supervisor = await started(recorder, Stepping("screen", fence_s=0.5), patience=60)
+    before = recorder.journal.last
+    await supervisor.before_seal(0)
+    assert told(recorder)[before:] == []
+    await supervisor.stop()
 
 
 async def test_work_that_is_lost_at_a_steps_end_is_on_record(
