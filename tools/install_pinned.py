@@ -42,7 +42,7 @@ VARIABLES = {
 }
 
 
-def pip_settings(listing: str) -> dict[str, str]:
+def read_pip_settings(listing: str) -> dict[str, str]:
     """The settings in the output of ``pip config list``, by name without its section. Those of the
     environment have precedence over those of files."""
     settings: dict[str, str] = {}
@@ -56,7 +56,7 @@ def pip_settings(listing: str) -> dict[str, str]:
     return settings | of_environment
 
 
-def uv_variables(settings: Mapping[str, str]) -> dict[str, str]:
+def to_uv_variables(settings: Mapping[str, str]) -> dict[str, str]:
     """uv's variables that say what these settings of pip say; other settings have none."""
     return {
         variable: separator.join(settings[name].split())
@@ -71,7 +71,7 @@ def install_with_uv(directory: Path, lists: list[str]) -> bool:
     listing = subprocess.run([sys.executable, *PIP, "config", "list"], capture_output=True)
     if own.returncode or listing.returncode:
         return False
-    found = uv_variables(pip_settings(listing.stdout.decode()))
+    found = to_uv_variables(read_pip_settings(listing.stdout.decode()))
     # What the user set for uv has precedence over what is read from pip's settings.
     environment = {**found, **os.environ}
     options = ["--python", str(directory / "bin" / "python")]

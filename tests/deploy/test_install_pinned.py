@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.install_pinned import UV_LIST, pip_settings, uv_variables
+from tools.install_pinned import UV_LIST, read_pip_settings, to_uv_variables
 
 INSTALLER = Path("tools/install_pinned.py")
 METADATA = "Metadata-Version: 2.1\nName: parcel\nVersion: 1.0\n"
@@ -61,7 +61,7 @@ WHEEL = "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-
     ],
 )
 def test_uv_is_told_what_pip_is_told(listing: str, expected: dict[str, str]) -> None:
-    assert uv_variables(pip_settings(listing)) == expected
+    assert to_uv_variables(read_pip_settings(listing)) == expected
 
 
 def wheel_in(folder: Path) -> str:
