@@ -8,8 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from tests.fleet.containers.cluster import Cluster
 
+Worth = Sequence[Mapping[str, float]]
+"""What each step is worth without a fault: its milestones, and what each pays."""
 FINAL = {"sealed", "unobserved", "unscored"}
 COLLECT_S = 400.0
 
@@ -42,7 +46,7 @@ def collected(cluster: Cluster, notes: Sequence[Mapping[str, Any]], folder: Path
 
 
 def broken(
-    worth: Sequence[float], notes: Sequence[Mapping[str, Any]], finals: Mapping[str, Any]
+    worth: Worth, notes: Sequence[Mapping[str, Any]], finals: Mapping[str, Any]
 ) -> list[str]:
     """Every way in which a law does not hold, as a sentence; ``worth``: of each step, without a
     fault."""
@@ -54,21 +58,22 @@ def broken(
         if name not in finals:
             found.append(f"{name} is lost")
             continue
-        found += [f"{name} {one}" for one in _broken(worth, note, finals[name])]
+        differences = (
+            *_unlike_what_was_read(note, finals[name]),
+            *_wrongly_paid(worth, finals[name]),
+        )
+        found += [f"{name} {one}" for one in differences]
     return found
 
 
-def _broken(
-    worth: Sequence[float], note: Mapping[str, Any], final: Mapping[str, Any]
-) -> Iterable[str]:
+def _unlike_what_was_read(note: Mapping[str, Any], final: Mapping[str, Any]) -> Iterable[str]:
+    """What was final when the trainer read it, and is otherwise now; and what never became final."""
     if final["status"] != "closed":
         yield f"does not end: {final['status']}"
-    ends = {step: (status, reward) for step, status, reward, _ in final["final"]}
-    for step, (status, reward) in ends.items():
+    ends = {one["step"]: (one["status"], one["reward"]) for one in final["final"]}
+    for step, (status, _) in ends.items():
         if status not in FINAL:
             yield f"step {step} is {status} for ever"
-        if reward is not None and abs(reward - worth[step]) > 1e-9:
-            yield f"step {step} was paid {reward}, which is {worth[step]} without a fault"
     for step, status, reward in note["read"]:
         if step not in ends:
             yield f"step {step} was {status}, and is not in the log"
@@ -76,12 +81,30 @@ def _broken(
             yield f"step {step} was {status} with {reward}, and is now {ends[step]}"
 
 
-def counted(worth: Sequence[float], finals: Mapping[str, Any]) -> Counted:
+def _wrongly_paid(worth: Worth, final: Mapping[str, Any]) -> Iterable[str]:
+    """Each step with a reward pays each milestone that it pays without a fault. It may pay one of an
+    earlier step only where that step has no reward and did not have the milestone: what is told after
+    a step's seal counts in the step in which it is told (docs/rewards.md)."""
+    late: dict[str, float] = {}
+    for one in final["final"]:
+        step, reward, paid = one["step"], one["reward"], one["milestones"]
+        own = worth[step] if step < len(worth) else {}
+        if reward is None:
+            late |= {name: value for name, value in own.items() if name not in paid}
+            continue
+        allowed = own | {name: value for name, value in late.items() if name in paid}
+        if paid != pytest.approx(allowed) or reward != pytest.approx(sum(allowed.values())):
+            yield f"step {step} was paid {reward} for {paid}, which is for {own} without a fault"
+        late = {name: value for name, value in late.items() if name not in paid}
+
+
+def counted(worth: Worth, finals: Mapping[str, Any]) -> Counted:
     """How many were paid in full, and how many steps have no reward."""
+    most = sum(sum(step.values()) for step in worth)
     full = [
         one
         for one in finals.values()
-        if one["total"] is not None and abs(one["total"] - sum(worth)) < 1e-9
+        if one["total"] is not None and abs(one["total"] - most) < 1e-9
     ]
-    steps = [reward for one in finals.values() for _, _, reward, _ in one["final"]]
+    steps = [step["reward"] for one in finals.values() for step in one["final"]]
     return Counted(len(finals), len(full), len(steps), steps.count(None))

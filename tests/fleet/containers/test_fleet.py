@@ -91,7 +91,7 @@ def test_what_is_paid_holds_whatever_breaks(running_engine: engine.Engine, tmp_p
         say(f"audit: {fleet.verify()}")
 
 
-def _without_a_fault(fleet: Cluster, folder: Path, episodes: int) -> list[float]:
+def _without_a_fault(fleet: Cluster, folder: Path, episodes: int) -> laws.Worth:
     """What each step is worth: the same in every episode, and the task in full."""
     began = time.monotonic()
     trainers = [fleet.trainers("work", "--episodes", str(episodes)) for _ in range(TRAINERS)]
@@ -102,10 +102,11 @@ def _without_a_fault(fleet: Cluster, folder: Path, episodes: int) -> list[float]
     assert not problems, problems
     assert len(notes) == TRAINERS * episodes
     finals = laws.collected(fleet, notes, folder)
-    paid = [[reward for _, _, reward, _ in one["final"]] for one in finals.values()]
+    paid = [[step["reward"] for step in one["final"]] for one in finals.values()]
     assert all(one == paid[0] for one in paid), [one["final"] for one in finals.values()]
     assert sum(paid[0]) == pytest.approx(1.0), paid[0]
-    assert laws.broken(paid[0], notes, finals) == []
+    worth = [step["milestones"] for step in next(iter(finals.values()))["final"]]
+    assert laws.broken(worth, notes, finals) == []
     start = _common_start([note["start"] for note in notes])
     resets = sorted(note["reset_s"] for note in notes)
     ready = sorted(note["ready_s"] for note in notes)
@@ -116,7 +117,7 @@ def _without_a_fault(fleet: Cluster, folder: Path, episodes: int) -> list[float]
         f"from open to ready: {ready[0]:.1f} to {ready[-1]:.1f} s, of which a reset took {resets[0]:.1f} to {resets[-1]:.1f} s"
     )
     say(f"the same start state in every episode: {start}")
-    return paid[0]
+    return worth
 
 
 def _common_start(states: list[dict[str, Any]]) -> dict[str, Any]:
@@ -150,7 +151,7 @@ def _say_usage(fleet: Cluster, when: str, lasts: Callable[[], bool]) -> None:
         say(f"{when}: {name} {memory:.0f} MiB, {used:.1f} s of a processor in {took:.0f} s")
 
 
-def _while_it_breaks(fleet: Cluster, folder: Path, worth: list[float]) -> None:
+def _while_it_breaks(fleet: Cluster, folder: Path, worth: laws.Worth) -> None:
     enough = folder / "enough"
     began = time.monotonic()
     trainers = [fleet.trainers("work", "--until", str(enough)) for _ in range(TRAINERS)]

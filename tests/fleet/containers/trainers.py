@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from milestoned_client import ClientError, Episode, RewardClient
+from milestoned_client import ClientError, Episode, Reward, RewardClient
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
@@ -164,11 +164,23 @@ def work(client: RewardClient, given: argparse.Namespace) -> None:
             print(json.dumps(note), flush=True)
 
 
+def final_step(reward: Reward) -> dict[str, Any]:
+    """A step's reward as a line has it. A milestone that pays nothing is left out."""
+    milestones = {one.id: one.worth for one in reward.milestones if one.worth}
+    return {
+        "step": reward.step,
+        "status": reward.status,
+        "reward": reward.reward,
+        "reason": reward.reason,
+        "milestones": milestones,
+    }
+
+
 def collect(client: RewardClient, given: argparse.Namespace) -> None:
     """Close each episode that is still open; what each of its steps was worth in the end."""
     for name in given.episodes_file.read_text().split():
         closing = client.episode(name).close(wait_s=WAIT_S)
-        final = [[one.step, one.status, one.reward, one.reason] for one in closing.rewards]
+        final = [final_step(one) for one in closing.rewards]
         said = {"episode": name, "status": closing.status, "total": closing.total, "final": final}
         print(json.dumps(said), flush=True)
 
