@@ -164,7 +164,8 @@ def _read_log(task: Task, log: RecordedRun) -> Mapping[str, Reached]:
     at_start = [milestone_to_json(one) for one in outcome.milestones if one.baseline]
     rewards = [reward_to_json(reward) for reward in playback.rewards]
     ids = [one.id for one in task.milestones]
-    return find_reached(rewards, at_start, ids, is_closed=playback.engine.closed)
+    unknown = playback.find_unknown()
+    return find_reached(rewards, at_start, ids, unknown, is_closed=playback.engine.closed)
 
 
 def _goals_of(task: Task) -> list[str]:

@@ -2,20 +2,21 @@
 
 What is not known counts as such, never as not reached: an episode without a verdict says nothing of
 success, and one with a null step, or with a step of which only a penalty is known, says nothing of
-a milestone that it did not reach in another step.
+a milestone that may have been reached in it, and was not reached in another step.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from api.core.intervals import Z
 from api.proposal.weighing import MilestoneWeight
 from api.rewards.scored_episode import Result
-from detectors.model.rewards import PARTLY, MilestoneJson, RewardJson
+from detectors.engine.unknown_milestones import UnknownMilestones
+from detectors.model.rewards import MilestoneJson, RewardJson
 
 Reached = Literal["yes", "no", "unknown", "at_start"]
 """``at_start``: it was so before the first step, and earned nothing."""
@@ -68,9 +69,17 @@ class ReachCount:
         return lift / width, lift * width
 
 
-def read_reached(result: Result, success: bool | None, ids: Iterable[str]) -> ReachedMilestones:
-    """Return which milestones of ``ids`` an episode reached, by what it is worth."""
-    reached = find_reached(result["rewards"], result["baseline"], ids, is_closed=result["closed"])
+def read_reached(
+    result: Result,
+    success: bool | None,
+    ids: Iterable[str],
+    unknown: UnknownMilestones,
+) -> ReachedMilestones:
+    """Return which milestones of ``ids`` an episode reached, by what it is worth; ``unknown`` as
+    `find_reached` has it."""
+    reached = find_reached(
+        result["rewards"], result["baseline"], ids, unknown, is_closed=result["closed"]
+    )
     return ReachedMilestones(success, reached)
 
 
@@ -78,19 +87,28 @@ def find_reached(
     rewards: Sequence[RewardJson],
     baseline: Iterable[MilestoneJson],
     ids: Iterable[str],
+    unknown: UnknownMilestones,
     *,
     is_closed: bool,
 ) -> Mapping[str, Reached]:
     """Return which milestones were reached in an episode of these rewards; ``baseline``: those that
     were so at its start."""
-    surely = _sum_values(m for reward in rewards for m in _certain(reward))
+    certain = [
+        milestone
+        for reward in rewards
+        for milestone in _list_certain(reward, unknown.by_step.get(reward["step"], ()))
+    ]
+    sums = _sum_values(certain)
+    last_steps = {one["id"]: one["step"] for one in certain}
     at_start = {m["id"] for m in baseline}
-    is_whole = bool(rewards) and is_closed and all(_is_known(one) for one in rewards)
+    open_ids = {id for ids in unknown.by_step.values() for id in ids}
+    last_unknown = max(unknown.by_step, default=-1)
 
     def tell(id: str) -> Reached:
-        if abs(surely.get(id, 0.0)) > _NOTHING:
-            return "yes"
-        if not is_whole:
+        if abs(sums.get(id, 0.0)) > _NOTHING:
+            may_be_revoked = id in unknown.revocable and last_unknown >= last_steps[id]
+            return "unknown" if may_be_revoked else "yes"
+        if not rewards or not is_closed or id in open_ids:
             return "unknown"
         return "at_start" if id in at_start else "no"
 
@@ -121,18 +139,13 @@ def _sum_values(milestones: Iterable[MilestoneJson]) -> dict[str, float]:
     return sums
 
 
-def _is_known(reward: RewardJson) -> bool:
-    """Return whether a step is known whole."""
-    return reward["reward"] is not None and not (reward["reason"] or "").startswith(PARTLY)
-
-
-def _certain(reward: RewardJson) -> list[MilestoneJson]:
-    """Return the milestones of a step that came true for certain, after the first step began: of
-    one of which only penalties are known these alone."""
-    if reward["reward"] is None:
-        return []
+def _list_certain(reward: RewardJson, unknown: Collection[str]) -> list[MilestoneJson]:
+    """Return the milestones of a step that came true for certain, after the first step began: those
+    that nothing unobserved could change, and penalties that are paid although the rest of the step
+    is not known."""
+    is_paid = reward["reward"] is not None
     return [
         one
         for one in reward["milestones"]
-        if not one["baseline"] and (_is_known(reward) or one["worth"] < 0)
+        if not one["baseline"] and (one["id"] not in unknown or (is_paid and one["worth"] < 0))
     ]

@@ -17,6 +17,7 @@ from api.rescoring.differences import Differences, compare, evidence_of, is_same
 from api.rewards.event_text import line
 from api.rewards.scored_episode import Result, ResultSummary, ScoredPlayback, ruleset_of, score_each
 from api.tasks.plugins import load_plugins
+from detectors.engine.unknown_milestones import UnknownMilestones
 from detectors.model.codec import canonical, sha256
 from detectors.task.task_json import TaskError
 
@@ -34,11 +35,20 @@ class RescoreSide(TypedDict):
     success: bool | None
 
 
+class UnknownMilestonesJson(TypedDict):
+    """`UnknownMilestones` as JSON, the numbers of steps as texts."""
+
+    by_step: dict[str, list[str]]
+    revocable: list[str]
+
+
 class RescoreOutcome(TypedDict):
     """What came of one episode; what does not apply is None.
 
     ``content``: the sha256 of the frames; ``evidence``: the events on which differing milestones
-    depend, as number → line; ``said``, where it was asked again: the words by which it is scored.
+    depend, as number → line; ``said``, where it was asked again: the words by which it is scored;
+    ``unknown``, where that is asked for: which milestones its steps leave unknown that are not
+    known.
     """
 
     name: str
@@ -52,6 +62,7 @@ class RescoreOutcome(TypedDict):
     evidence: dict[str, str] | None
     result: ResultSummary | None
     said: NotRequired[list[dict[str, Any]]]
+    unknown: NotRequired[UnknownMilestonesJson]
 
 
 class Material(NamedTuple):
@@ -62,7 +73,7 @@ class Material(NamedTuple):
     ``wrong`` says why there is nothing to score, ``said`` what was said beyond the rules: the
     bodies of the episode's log of verdicts (None: those that the recording itself holds). ``anew``:
     what was said when it was asked again, on the budgets of ``tenant``; ``task`` is scored by that
-    instead.
+    instead. ``tells_unknown``: what null steps leave unknown is told.
     """
 
     name: str
@@ -75,6 +86,7 @@ class Material(NamedTuple):
     said: tuple[bytes, ...] | None = None
     anew: list[dict[str, object]] | None = None
     tenant: str = ""
+    tells_unknown: bool = False
 
 
 class EpisodeOutcome(NamedTuple):
@@ -111,9 +123,24 @@ def outcome(material: Material) -> RescoreOutcome:
     scored["result"] = result if material.keep else None
     if material.anew is not None:
         scored["said"] = material.anew
+    if material.tells_unknown:
+        unknown = new.find_unknown()
+        scored["unknown"] = unknown_to_json(unknown)
     if old is not None and result is not None:
         _compare_sides(scored, old, result, material)
     return scored
+
+
+def unknown_to_json(unknown: UnknownMilestones) -> UnknownMilestonesJson:
+    """Return what an episode leaves unknown as JSON."""
+    by_step = {str(step): sorted(ids) for step, ids in unknown.by_step.items()}
+    return {"by_step": by_step, "revocable": sorted(unknown.revocable)}
+
+
+def unknown_from_json(told: UnknownMilestonesJson) -> UnknownMilestones:
+    """Make it of what `unknown_to_json` gave."""
+    by_step = {int(step): ids for step, ids in told["by_step"].items()}
+    return UnknownMilestones(by_step, told["revocable"])
 
 
 def _score_sides(material: Material) -> tuple[ScoredPlayback, Result | None]:

@@ -15,6 +15,7 @@ import orjson
 
 from api.episodes.rows import EpisodeRow
 from api.verdicts.recorded import Playback
+from detectors.engine.unknown_milestones import UnknownMilestones
 from detectors.model.caches import cache_by_size
 from detectors.model.codec import canonical
 from detectors.model.rewards import MilestoneJson, RewardJson, milestone_to_json, reward_to_json
@@ -133,6 +134,10 @@ class ScoredPlayback:
             "success": self._playback.success,
             "total": self._playback.total,
         }
+
+    def find_unknown(self) -> UnknownMilestones:
+        """Return which milestones the steps leave unknown that are not known."""
+        return self._playback.find_unknown()
 
     def result(self) -> Result:
         """Return the result so far, rewards and baseline milestones included."""

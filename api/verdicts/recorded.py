@@ -8,6 +8,13 @@ from typing import Any
 
 from detectors.engine.engine import Engine, EngineResult
 from detectors.engine.resolution import Word, decide, escalating, unasked_reward, waits
+from detectors.engine.unknown_milestones import (
+    UnknownMilestones,
+    UnobservedStep,
+    find_revocable,
+    find_undecided,
+    find_unknown,
+)
 from detectors.model.rewards import episode_total
 from detectors.model.types import Ask, Event, Reward, Verdict
 from detectors.task.ruleset import Ruleset
@@ -79,13 +86,26 @@ class Playback:
     ) -> None:
         self.engine = Engine(rules, episode)
         self.rewards: list[Reward] = []
+        self._unobserved: dict[int, UnobservedStep] = {}
         self._recorded = Recorded(said)
 
     def take(self, events: Sequence[Event]) -> EngineResult:
         """Go on; what the engine made of it."""
         outcome = self.engine.feed(events)
+        self._unobserved |= outcome.unobserved
         self.rewards += self._recorded.resolve(self.engine.ruleset, outcome.rewards, outcome.asks)
         return outcome
+
+    def find_unknown(self) -> UnknownMilestones:
+        """Return which milestones the steps leave unknown that are not known."""
+        rules = self.engine.ruleset
+        # Steps of one gap are many, and all unknown alike.
+        sets = {why: find_unknown(rules, why) for why in set(self._unobserved.values())}
+        unknown = {step: sets[why] for step, why in self._unobserved.items()}
+        undecided = [r.step for r in self.rewards if r.reward is None and r.step not in unknown]
+        if undecided:
+            unknown |= dict.fromkeys(undecided, find_undecided(rules))
+        return UnknownMilestones(unknown, find_revocable(rules))
 
     @property
     def total(self) -> float | None:

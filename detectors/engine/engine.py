@@ -18,6 +18,7 @@ from detectors.engine.expected_start import StartCheck
 from detectors.engine.gaps import REFUSED, GapTracker
 from detectors.engine.sealing import Sealer
 from detectors.engine.state import State
+from detectors.engine.unknown_milestones import UnobservedStep
 from detectors.model.caches import release_large
 from detectors.model.errors import GapError
 from detectors.model.types import Alarm, Ask, Event, Milestone, Reward
@@ -52,12 +53,14 @@ def relevant_kinds(ruleset: Ruleset) -> frozenset[str]:
 @dataclass(slots=True)
 class EngineResult:
     """What a batch brought: milestones as they were reached, rewards as steps were sealed, what to
-    ask about them; ``alarms``: matchers that failed, and so did not match."""
+    ask about them; ``alarms``: matchers that failed, and so did not match; ``unobserved``: why a
+    step is not known, or only in part, by its number."""
 
     milestones: list[Milestone] = field(default_factory=list)
     rewards: list[Reward] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
+    unobserved: dict[int, UnobservedStep] = field(default_factory=dict)
 
 
 class Engine:
@@ -292,6 +295,8 @@ class Engine:
         self._seal(event, after_last=after_last)
 
     def _seal(self, event: Event, *, after_last: bool = False) -> None:
-        reward, asked = self._sealer.seal_step(event, after_last=after_last)
-        self._result.rewards.append(reward)
-        self._result.asks += asked
+        step = self._sealer.seal_step(event, after_last=after_last)
+        self._result.rewards.append(step.reward)
+        self._result.asks += step.asks
+        if step.unobserved is not None:
+            self._result.unobserved[step.reward.step] = step.unobserved

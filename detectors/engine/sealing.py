@@ -3,15 +3,27 @@ that no rule could know, or a counterfactual may have changed it."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from detectors.engine.counterfactual import Counterfactuals
 from detectors.engine.credit import Credit
 from detectors.engine.episode_rewards import EpisodeRewards
 from detectors.engine.gaps import MAX_DOUBT, describe_blindness, describe_doubt
 from detectors.engine.resolution import asks, offered_by
 from detectors.engine.state import State
+from detectors.engine.unknown_milestones import UnobservedStep, describe_unobserved
 from detectors.model.rewards import PARTLY, total
 from detectors.model.types import Ask, Event, Milestone, Reward, Verdict
 from detectors.task.ruleset import Ruleset
+
+
+class SealedStep(NamedTuple):
+    """A step's reward, what to ask about it beyond the rules, and why it is not known; None: it is
+    known whole."""
+
+    reward: Reward
+    asks: tuple[Ask, ...]
+    unobserved: UnobservedStep | None
 
 
 class Sealer:
@@ -33,9 +45,8 @@ class Sealer:
         self._counterfactuals = counterfactuals
         self._asks_tiers = asks_tiers
 
-    def seal_step(self, event: Event, *, after_last: bool) -> tuple[Reward, tuple[Ask, ...]]:
-        """Return the reward of the step that ``event`` ends, which no later event changes, and what
-        to ask about it beyond the rules.
+    def seal_step(self, event: Event, *, after_last: bool) -> SealedStep:
+        """Return the step that ``event`` ends, with its reward, which no later event changes.
 
         ``after_last``: it is the closing step after the last seal, in which the agent did nothing.
         """
@@ -47,8 +58,10 @@ class Sealer:
         milestones = tuple(state.pending)
         disputed = self._compare_branches(milestones)
         verdict = self._judge(milestones, disputed=disputed)
-        reason = None
+        reason, unobserved = None, None
         if verdict.score is None:
+            is_goal_open = not state.blind
+            unobserved = describe_unobserved(state, is_goal_open=is_goal_open)
             milestones, verdict = self._keep_penalties(milestones, verdict)
             reason = verdict.why
         reward = self._reward(event.seq, reason, milestones, verdict)
@@ -61,7 +74,7 @@ class Sealer:
         state.masked += reward.mask
         state.sealed, state.sealed_at = True, event.seq
         state.pending, state.blind = [], {}
-        return reward, asked
+        return SealedStep(reward, asked, unobserved)
 
     def _compare_branches(self, milestones: tuple[Milestone, ...]) -> bool:
         """Whether a counterfactual branch pays the step otherwise; then it is marked."""

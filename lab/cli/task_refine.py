@@ -21,7 +21,7 @@ from api.rescoring import stored as stored_episodes
 from api.rescoring.corpus import CorpusSelection, StoredEpisode
 from api.rescoring.crews import answers
 from api.rescoring.running import batches
-from api.rescoring.work import Material, RescoreOutcome
+from api.rescoring.work import Material, RescoreOutcome, unknown_from_json
 from api.rewards.scored_episode import Result, task_bytes
 from api.tasks.task_files import BadTaskError, check_task, load_task_yaml, read_task_yaml
 from common.command_line import option
@@ -137,9 +137,8 @@ def _read_episodes(
                 left_out += 1
                 continue
             verdicts[one.row.id] = _find_verdict(one, outcome)
-            yield stored_episodes.material(
-                one, None if of.is_template else task_bytes(of.task), keep=True
-            )
+            task = None if of.is_template else task_bytes(of.task)
+            yield stored_episodes.material(one, task, keep=True)._replace(tells_unknown=True)
 
     ids = [one.id for one in of.task.milestones]
     episodes: list[ReachedMilestones] = []
@@ -155,7 +154,9 @@ def _read_episodes(
                     print(f"{told['name']}: {told['error']}", file=sys.stderr)
                     continue
                 success = verdicts.pop(told["name"])
-                episodes.append(read_reached(cast(Result, told["result"]), success, ids))
+                unknown = unknown_from_json(told["unknown"])
+                result = cast(Result, told["result"])
+                episodes.append(read_reached(result, success, ids, unknown))
     return _ReadEpisodes(episodes, failed, left_out)
 
 

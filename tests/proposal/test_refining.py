@@ -18,7 +18,8 @@ from api.proposal.reach import (
 )
 from api.proposal.refining import MIN_EACH, MIN_EPISODES, describe_finding, refine
 from api.proposal.task_text import NotEditableError, TaskText
-from api.rewards.scored_episode import Result, score
+from api.rescoring.work import unknown_from_json, unknown_to_json
+from api.rewards.scored_episode import ScoredPlayback, score_each
 from api.tasks.task_files import load_task_yaml
 from detectors.model.codec import GENESIS, decode_segment, encode_segment
 from detectors.task.language import Task
@@ -54,14 +55,17 @@ def task() -> Task:
     return load_task_yaml(TASK)
 
 
-def worth(*steps: Sequence[Said], before: Sequence[Said] = (), close: bool = True) -> Result:
+def worth(
+    *steps: Sequence[Said], before: Sequence[Said] = (), close: bool = True
+) -> ScoredPlayback:
     text = encode_segment(log(*episode(*steps, before=before, close=close)), GENESIS)
-    (result,) = score([decode_segment(text)], compile_task(task()))
-    return result
+    (scored,) = score_each([decode_segment(text)], [(compile_task(task()), ())])
+    return scored
 
 
-def reached(result: Result) -> dict[str, Reached]:
-    return dict(read_reached(result, None, IDS).reached)
+def reached(scored: ScoredPlayback) -> dict[str, Reached]:
+    unknown = unknown_from_json(unknown_to_json(scored.find_unknown()))
+    return dict(read_reached(scored.result(), None, IDS, unknown).reached)
 
 
 def test_what_was_reached_and_what_was_not() -> None:
@@ -75,16 +79,31 @@ def test_after_a_null_step_what_was_not_reached_is_unknown() -> None:
     assert {told[id] for id in ("help", "buy", "reset", "done")} == {"unknown"}
 
 
+def test_a_null_step_leaves_known_what_its_gap_has_nothing_to_do_with() -> None:
+    """A gap of one kind of the browser's events hides clicks, and no page."""
+    part = {"source": "cdp", "part": "element.clicked"}
+    hidden: Said = ("gap.began", {**part, "reason": "lost"})
+    result = worth([hidden, went("/cart"), ("gap.ended", part)], [])
+    assert result.result()["rewards"][0]["reward"] is None
+    assert reached(result) == {
+        "cart": "yes",
+        "help": "no",
+        "buy": "unknown",
+        "reset": "unknown",
+        "done": "unknown",
+    }
+
+
 def test_what_came_true_in_a_null_step_is_unknown() -> None:
     """A gap stood beside it: what it pays is not known, and it is not counted."""
     result = worth([went("/cart"), GAP, BACK], [])
-    assert result["rewards"][0]["reward"] is None
+    assert result.result()["rewards"][0]["reward"] is None
     assert reached(result)["cart"] == "unknown"
 
 
 def test_of_a_step_of_which_a_penalty_alone_is_known_the_penalty_counts() -> None:
     result = worth([clicked("Reset"), went("/cart"), GAP, BACK], [])
-    assert result["rewards"][0]["reward"] == -0.1
+    assert result.result()["rewards"][0]["reward"] == -0.1
     told = reached(result)
     assert told["reset"] == "yes"
     assert (told["cart"], told["help"]) == ("unknown", "unknown")
