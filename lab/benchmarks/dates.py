@@ -21,6 +21,20 @@ _STAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::\d\d(?:[.,]\d+)?)?\s?(?:Z|[+-]\d\d:?\d\d)?)?"
 )
 _CLOCK = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b|\b(\d{1,2}):(\d\d)\b", re.IGNORECASE)
+_CLOCK_TEXT = re.compile(
+    r"\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s*[ap]\.?m\b\.?)?", re.IGNORECASE
+)
+_AROUND_DATE = re.compile(
+    r"\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|\bat\b|(?:\bgmt|\butc)?[+-]\d\d:?\d\d\b|\bgmt\b|\butc\b|"
+    r"\([a-z ]*\)|[\s,.;]+",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(
+    r"(?:just )?now|today|yesterday|"
+    r"(?:an?|\d+) ?(?:s|sec|m|min|h|hr|d|second|minute|hour|day)s?\.?(?: ago)?",
+    re.IGNORECASE,
+)
+_MAX_SHOWN = 80
 _SECONDS = (1e9, 4e9)
 """Numbers that are a time in seconds since 1970: 2001 to 2096."""
 
@@ -40,6 +54,35 @@ def day_of(value: object) -> str | None:
             if earliest * unit <= value <= latest * unit:
                 return datetime.fromtimestamp(value / unit, UTC).date().isoformat()
     return None
+
+
+def shown_dates(text: str) -> list[tuple[int | None, int, int]]:
+    """(year or None, month, day) of a text that is one date as people read it, with a time of day
+    or without: ``Mar 6, 2026, 12:00 PM``, ``06/03/2026`` (told both ways). Empty for others."""
+    if len(text) > _MAX_SHOWN:
+        return []
+    for pattern in (_ISO, _MONTH_FIRST, _DAY_FIRST, _SLASHED):
+        found = pattern.search(text)
+        if found is not None:
+            rest = f"{text[: found.start()]} {text[found.end() :]}"
+            is_date = not _AROUND_DATE.sub("", _CLOCK_TEXT.sub("", rest))
+            return list(_dates(found[0])) if is_date else []
+    return []
+
+
+def shown_days(text: str) -> list[str]:
+    """The days, as 2026-03-08, that a text of `shown_dates` may be; none without a year."""
+    days = []
+    for year, month, day in shown_dates(text):
+        if year is not None:
+            full = f"{year + 2000 * (year < 100):04}-{month:02}-{day:02}"
+            days += [full] * _is_day(full)
+    return days
+
+
+def is_shown_time(text: str) -> bool:
+    """Whether a text is a time of day alone (``12:04 PM``), or how long ago something was."""
+    return bool(_CLOCK_TEXT.fullmatch(text.strip()) or _SINCE.fullmatch(text.strip()))
 
 
 def minute_of(value: object) -> str | None:

@@ -173,7 +173,7 @@ def _imported(app: Application, task: StateTask, origin: str, start: Start) -> I
         why = "skipped: expect_solved is false, its own solution fails"
         return Imported(name, None, "solution fails", (why,))
     solved = _solved(name, app.seed, task.patch)
-    context = Context.from_task(start, task, new_ids(app.seed, solved))
+    context = Context.from_task(start, task, new_ids(app.seed, solved, task.instruction))
     try:
         groups = changes(app.seed, solved, context)
     except NothingToTellError as error:

@@ -19,14 +19,18 @@ from typing import Literal, NamedTuple
 from detectors.matchers import StateMatch, third_party
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
+from lab.benchmarks.dates import day_of
+from lab.benchmarks.drawn_texts import looks_drawn
 from lab.benchmarks.state_filters import GIVEN, MAX_OTHERS, test_of, tests_of
 from lab.benchmarks.state_place import AT, StatePlace, json_text, key_step
-from lab.benchmarks.state_values import MASK, Context, is_system_time
+from lab.benchmarks.state_values import ID_WORDS, MASK, Context, is_system_time, words_of
 
 Fact = dict[str, JsonValue]
 Row = JsonObject
 Weight = Literal["asked", "order", "time", "count"]
-_IDS = ("id", "iid", "email", "code", "key", "name")
+_IDS = ("id", "iid", "_id", "email", "code", "key", "name")
+_SERIES = re.compile(r"(.*?)\d+")
+"""Ids that an application numbers: those of one list begin alike."""
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -81,22 +85,47 @@ def _of_first_weight(found: Sequence[StateChange]) -> list[StateChange]:
     return []
 
 
-def new_ids(seed: JsonValue, solved: JsonValue) -> dict[str, list[JsonValue]]:
+def new_ids(
+    seed: JsonValue, solved: JsonValue, instruction: str, name: str = ""
+) -> dict[str, list[JsonValue]]:
     """The ids that rows in ``solved`` were given, as JSON, each with the ids of the rows of its
-    list in ``seed``."""
+    list in ``seed``. Rows stand in a list, or in an object under their ids; a key that the
+    instruction names was not given. ``name``: the key under which ``solved`` stands."""
     ids: dict[str, list[JsonValue]] = {}
     if isinstance(seed, dict) and isinstance(solved, dict):
+        had: list[JsonValue] = [*seed]
         for key, value in solved.items():
-            ids |= new_ids(seed.get(key), value)
+            if key not in seed and _is_given_key(name, key, value, seed):
+                is_told = len(key) > 2 and key.lower() in instruction.lower()
+                ids |= {} if is_told else {json_text(key): had}
+            ids |= new_ids(seed.get(key), value, instruction, key)
     elif isinstance(seed, list) and isinstance(solved, list):
-        name = _identity(seed, solved)
-        if name in GIVEN:
-            ids = _new_ids_of_rows(name, objects_in(seed), objects_in(solved))
+        identity = _identity(name, seed, solved)
+        if identity is not None and is_given(identity):
+            ids = _new_ids_of_rows(identity, objects_in(seed), objects_in(solved), instruction)
     return ids
 
 
+def _is_given_key(name: str, key: str, value: JsonValue, old: Row) -> bool:
+    """Whether ``value`` is a new row of the object ``old``, which stands under ``name``, and
+    ``key`` the id that it was given."""
+    if not isinstance(value, Mapping) or not all(isinstance(row, Mapping) for row in old.values()):
+        return False
+    has_it = any(str(part) == key for member, part in value.items() if is_given(member))
+    is_by_id = name == "entities" or words_of(name)[-2:] == ["by", "id"]
+    return has_it or is_by_id or looks_drawn(key) or _is_of_series(key, [*old])
+
+
+def _is_of_series(key: str, others: Sequence[str]) -> bool:
+    """Whether keys begin alike and end in numbers, as ``ord_1``, ``ord_2`` do and days do not."""
+    if len(others) < 2 or day_of(key) is not None:
+        return False
+    found = [_SERIES.fullmatch(one) for one in (key, *others)]
+    return len({match and match[1] for match in found} - {None}) == 1 and None not in found
+
+
 def _new_ids_of_rows(
-    name: str, seed: Sequence[Row], solved: Sequence[Row]
+    name: str, seed: Sequence[Row], solved: Sequence[Row], instruction: str
 ) -> dict[str, list[JsonValue]]:
     """`new_ids` of two lists whose rows have their id under ``name``."""
     before = {json_text(row[name]): row for row in seed}
@@ -104,7 +133,7 @@ def _new_ids_of_rows(
     after = {json_text(row[name]): row for row in solved}
     ids = {text: had for text in after if text not in before}
     for text, row in after.items():
-        ids |= new_ids(before.get(text), row)
+        ids |= new_ids(before.get(text), row, instruction)
     return ids
 
 
@@ -132,7 +161,9 @@ class _Comparison:
             yield self._value(place, about, old, new)
 
     def _objects(self, place: StatePlace, about: str, old: Row, new: Row) -> Iterator[StateChange]:
-        for key in sorted({*old, *new}):
+        given = [key for key in new if key not in old and self.context.is_given_key(key)]
+        yield from self._given_members(place, about, old, {key: new[key] for key in given})
+        for key in sorted({*old, *new}.difference(given)):
             below, thing = place.step(key), _part(about, key)
             if key not in new:
                 is_count = self.context.kind(below.path, key, None) == "count"
@@ -143,6 +174,14 @@ class _Comparison:
             else:
                 yield from self.differing(below, thing, old[key], new[key])
 
+    def _given_members(
+        self, place: StatePlace, about: str, old: Row, added: Row
+    ) -> Iterator[StateChange]:
+        """New members of an object whose keys the application gave: by what is in them."""
+        for key in added:
+            self.context.note("asked under any key: the application draws it", place.path, key)
+        yield from self._added(place, _part(about, "new"), None, [*added.values()], [*old.values()])
+
     def _value(self, place: StatePlace, about: str, old: JsonValue, new: JsonValue) -> StateChange:
         """A value that came, or that is another one."""
         path = place.path
@@ -151,17 +190,18 @@ class _Comparison:
         key = place.last_key
         exactly: Fact = {"path": path, "value": new}
         others = [f"{AT}!={json_text(other)}" for other in (None, "", MASK, old)]
-        another: Fact = {"path": place.path_with([AT, *others])}
         kind = self.context.kind(path, key, new)
+        test = test_of(self.context, AT, kind, new)
+        begun = [test.text] if kind == "begun" else []
+        another: Fact = {"path": place.path_with([AT, *others, *begun])}
         match kind:
             case "when":
                 return StateChange(about, path, another, "count" if is_system_time(key) else "time")
             case "count" | "masked":
                 return StateChange(about, path, exactly, "count")
-            case "drawn":
+            case "drawn" | "begun":
                 self.context.note("asked as another value than at the start", path, new)
                 return StateChange(about, path, another)
-        test = test_of(self.context, AT, kind, new)
         asked: Fact = {"path": place.path_with([test.text])}
         return StateChange(about, path, exactly if test.exact else asked)
 
@@ -175,7 +215,7 @@ class _Comparison:
     def _lists(
         self, place: StatePlace, about: str, old: Sequence[JsonValue], new: Sequence[JsonValue]
     ) -> Iterator[StateChange]:
-        name = _identity(old, new)
+        name = _identity(place.last_key, old, new)
         if _plain(old) and _plain(new):
             yield from self._texts(place, about, old, new)
         elif name is not None:
@@ -228,11 +268,11 @@ class _Comparison:
         place: StatePlace,
         about: str,
         name: str | None,
-        added: Sequence[Row],
-        old: Sequence[Row],
+        added: Sequence[JsonValue],
+        old: Sequence[JsonValue],
     ) -> Iterator[StateChange]:
         """New rows by what is in them; as often as they came, and not the old ones that are like
-        them."""
+        them. ``name``: the key under which each of them has its id, None for no such key."""
         contents = Counter(self._content(place, row, name) for row in added)
         for test, times in contents.items():
             path = f"{place.path}[?{test}]" if test else f"{place.path}[*]"
@@ -241,14 +281,16 @@ class _Comparison:
             if not like and times == 1:
                 pass  # nothing in the start is like it
             elif name is not None and times == 1 and len(others) <= MAX_OTHERS:
-                path = f"{place.path}[?{_is_none_of(test, name, others)}]"
+                path = f"{place.path}[?{_is_none_of(test, name, objects_in(others))}]"
             else:
                 path = f"$[?count({path})>={len(like) + times}]"
             yield StateChange(about, place.path, {"path": path})
 
-    def _content(self, place: StatePlace, row: Row, name: str | None) -> str:
+    def _content(self, place: StatePlace, row: JsonValue, name: str | None) -> str:
         """A filter for a row by what is in it; the id that it was given is not its content."""
-        content = {key: part for key, part in row.items() if key != name or name not in GIVEN}
+        content = row
+        if isinstance(row, Mapping) and name is not None and is_given(name):
+            content = {key: part for key, part in row.items() if key != name}
         tests = tests_of(self.context, "@", f"{place.path}[new]", "", content)
         return " && ".join(test.text for test in tests if test.text)
 
@@ -334,12 +376,27 @@ def _list_test(
     return " && ".join(parts)
 
 
-def _identity(old: Sequence[JsonValue], new: Sequence[JsonValue]) -> str | None:
-    """The key that tells one row from another, in both lists."""
+def is_given(name: str) -> bool:
+    """Whether a key names what a row is given by the application."""
+    return name in GIVEN or not ID_WORDS.isdisjoint(words_of(name)[-1:])
+
+
+def _identity(list_name: str, old: Sequence[JsonValue], new: Sequence[JsonValue]) -> str | None:
+    """The key that tells one row from another, in both lists, which stand under ``list_name``."""
     if not _are_objects([*old, *new]):
         return None
     lists = [objects_in(old), objects_in(new)]
-    return next((name for name in _IDS if all(_is_identity(name, rows) for rows in lists)), None)
+    own = [name for name in objects_in([*new, *old])[0] if _is_own_id(name, list_name)]
+    names = (*_IDS[:3], *own, *_IDS[3:])
+    return next((name for name in names if all(_is_identity(name, rows) for rows in lists)), None)
+
+
+def _is_own_id(name: str, list_name: str) -> bool:
+    """Whether a key names the id of a row itself, as ``orderId`` does in ``orders``, and not that
+    of another thing."""
+    *stem, last = words_of(name) or [""]
+    singular = "".join(stem).removesuffix("y")  # categoryId in categories
+    return last in ID_WORDS and bool(singular) and "".join(words_of(list_name)).startswith(singular)
 
 
 def _is_identity(name: str, rows: Sequence[Row]) -> bool:

@@ -39,6 +39,10 @@ def tests_of(
             is_given_id = name in GIVEN and isinstance(part, str | int) and "[new]" in below
             if is_given_id:  # a part of a new row has an id that it was given, too
                 yield NOT_ASKED
+            elif context.is_given_key(name):
+                inner = tests_of(context, "@", f"{path}[new]", "", part)
+                content = " && ".join(test.text for test in inner if test.text)
+                yield FilterTest(f"{at}[?{content or '@'}]", False)
             else:
                 yield from tests_of(context, at + key_step(name), below, name, part)
     elif isinstance(value, list):
@@ -56,9 +60,15 @@ def test_of(context: Context, at: str, kind: str, value: object) -> FilterTest:
         case "reference":
             return FilterTest(_refers_to_new(context, at, value), False)
         case "day":
-            start = _start_of(context, value)
-            return FilterTest(f"{at}>={json_text(start)} && {at}<{json_text(start + '~')}", False)
+            return FilterTest(_begins(at, _start_of(context, value)), False)
+        case "begun":
+            return FilterTest(_begins(at, context.start_of(str(value))), False)
     return FilterTest(f"{at}=={json_text(value)}", True)
+
+
+def _begins(at: str, start: str) -> str:
+    """That a text begins with ``start``, and goes on in ASCII."""
+    return f"{at}>={json_text(start)} && {at}<{json_text(start + '~')}"
 
 
 def _refers_to_new(context: Context, at: str, value: object) -> str:

@@ -18,12 +18,22 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from detectors.model.json_value import JsonObject, JsonValue
-from lab.benchmarks.dates import day_of, is_minute_named, is_named, minute_of
+from lab.benchmarks.dates import (
+    day_of,
+    is_minute_named,
+    is_named,
+    is_shown_time,
+    minute_of,
+    shown_dates,
+    shown_days,
+)
+from lab.benchmarks.drawn_texts import UUID, looks_drawn, parts_of
 from lab.benchmarks.state_place import json_text
 
-Kind = Literal["asked", "day", "when", "count", "drawn", "masked", "reference"]
-"""``day``: asked by its day; ``masked``: the daemon shows no such value; ``reference``: the id that
-a new row was given, asked as one that is not an old row's."""
+Kind = Literal["asked", "day", "when", "count", "drawn", "begun", "masked", "reference"]
+"""``day``: asked by its day; ``begun``: by what stands before a part that was drawn; ``masked``:
+the daemon shows no such value; ``reference``: the id that a new row was given, asked as one that is
+not an old row's."""
 _UNNAMED_DAY = "asked, though the instruction does not name it: another day than that of doing"
 _REMARKS = {
     "when": "may be wanted, not asked: it is the day of doing, and the instruction does not name"
@@ -31,6 +41,7 @@ _REMARKS = {
     "when done": "not asked: when it was done",
     "masked": "not asked: the daemon masks it",
     "drawn": "not asked: the application draws it",
+    "begun": "asked by how it begins: the application draws a part of it",
     "asked": _UNNAMED_DAY,
     "day": _UNNAMED_DAY,
 }
@@ -52,7 +63,7 @@ _WANTED = frozenset(
     " remind from to through".split()
 )
 """What names a time that somebody chooses."""
-_ID_WORDS = frozenset(("id", "ids", "iid", "uuid", "guid"))
+ID_WORDS = frozenset(("id", "ids", "iid", "uuid", "guid"))
 _SECRET = frozenset(
     "token secret uuid guid hash nonce otp checksum signature fingerprint salt etag".split()
 )
@@ -74,10 +85,10 @@ _COUNTER = re.compile(
     r"_.*|.*[cC]ount|_?(?:next|last)\w*(?:[iI]d|[nN]umber|[nN]o|[sS]eq)"
     r"|version|revision|rev|etag|seq|sequence"
 )
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_GROUPS = re.compile(r"[A-Z0-9]{3,}(?:-[A-Z0-9]{3,})+")
-_RUN = re.compile(r"[A-Za-z0-9_~+/=.-]{16,}")
-_HEX = re.compile(r"[0-9a-f]{12,}|[0-9A-F]{12,}")
+_MEASURED = frozenset("elapsed latency took".split())
+"""What is measured while something is done."""
+_ADDRESS = re.compile(r"[/#?]|[a-z]+://")
+"""How an address begins."""
 _SHARED = 3
 """From so many tasks of one application on, an unnamed point in time that they share is its
 clock's."""
@@ -173,50 +184,65 @@ def clock_days(seed: JsonValue, tasks: Iterable[StateTask]) -> frozenset[str]:
     sharing: dict[str, set[int]] = defaultdict(set)
     for number, task in enumerate(tasks):
         for key, value in patch_leaves(task.patch):
-            day = day_of(value)
-            if day is None or is_named(day, task.instruction) or json_text(value) in copied:
+            if json_text(value) in copied:
                 continue
-            if is_done_time(key):
-                done.add(day)
-            elif minute_of(value) and _WANTED.isdisjoint(words_of(key)):
-                sharing[day].add(number)
+            for day in _days_of(value):
+                if is_named(day, task.instruction):
+                    continue
+                if is_done_time(key):
+                    done.add(day)
+                elif minute_of(value) and _WANTED.isdisjoint(words_of(key)):
+                    sharing[day].add(number)
     done |= {day for day, numbers in sharing.items() if len(numbers) >= _SHARED}
     return frozenset(done or sharing)
 
 
+def _days_of(value: object) -> list[str]:
+    """The days that a value may be: one, unless it is written in another way than ISO 8601's."""
+    day = day_of(value)
+    if day is not None:
+        return [day]
+    return shown_days(value) if isinstance(value, str) else []
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
-    """An application's start: its plain values as JSON, the texts under each key, and its days of
-    doing."""
+    """An application's start: its plain values as JSON, the texts and whole numbers under each key,
+    the words and parts of addresses in its texts, and its days of doing."""
 
     known: frozenset[str]
     texts: Mapping[str, Sequence[str]]
+    parts: frozenset[str]
     clock: frozenset[str]
 
     @classmethod
     def from_seed(cls, seed: JsonValue, tasks: Sequence[StateTask]) -> Start:
         """Read the start state ``seed`` and its ``tasks``."""
         texts: dict[str, list[str]] = defaultdict(list)
-        known = set()
+        known: set[str] = set()
+        parts: set[str] = set()
         for key, value in leaves(seed):
             known.add(json_text(value))
+            if isinstance(value, str | int) and not isinstance(value, bool):
+                texts[key].append(str(value))
             if isinstance(value, str):
-                texts[key].append(value)
-        return cls(frozenset(known), dict(texts), clock_days(seed, tasks))
+                parts.update(part for _, part in parts_of(value))
+        return cls(frozenset(known), dict(texts), frozenset(parts), clock_days(seed, tasks))
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """One task: its ``instruction``, the days on which it was done, its application's ``start``,
     ids of new rows (as JSON, each with the ids of the rows that were there), and (key, JSON) of
-    values that a further run had otherwise. ``notes`` collects what is to be said at import: kind →
-    path → value."""
+    values that a further run had otherwise, with the keys and ids of a patch's places that it had
+    not. ``notes`` collects what is to be said at import: kind → path → value."""
 
     instruction: str
     days: frozenset[str]
     start: Start
     references: Mapping[str, Sequence[JsonValue]]
     varying: frozenset[tuple[str, str]]
+    varying_keys: frozenset[str] = frozenset()
     notes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -224,11 +250,18 @@ class Context:
         cls, start: Start, task: StateTask, references: Mapping[str, Sequence[JsonValue]]
     ) -> Context:
         """Read ``task``, whose new rows have the ids ``references``."""
-        done = (day_of(value) for key, value in patch_leaves(task.patch) if is_done_time(key))
-        days = start.clock.intersection(day for day in done if day is not None)
+        done = (
+            day
+            for key, value in patch_leaves(task.patch)
+            if is_done_time(key)
+            for day in _days_of(value)
+        )
+        days = start.clock.intersection(done)
         own = _leaf_texts(task.patch)
         varying = own - own.intersection(*map(_leaf_texts, task.runs))
-        return cls(task.instruction, days or start.clock, start, references, varying)
+        keys = _keys_of(task.patch)
+        varying_keys = keys - keys.intersection(*map(_keys_of, task.runs))
+        return cls(task.instruction, days or start.clock, start, references, varying, varying_keys)
 
     def kind(self, path: str, key: str, value: object) -> Kind:
         """What ``value`` under ``key`` is; ``path``: where it stands, for what is said of it."""
@@ -277,12 +310,18 @@ class Context:
             return "count"
         if is_masked(key) and _has_content(value):
             return "masked"
-        if json_text(value) in self.references and (is_text or words & _ID_WORDS):
+        if json_text(value) in self.references and (is_text or words & ID_WORDS):
             return "reference"
         day = day_of(value)
         if day is not None and (is_text or _names_time(key)):
             return self._time(key, value, day)
-        return "drawn" if isinstance(value, str) and self._is_drawn(key, value) else "asked"
+        if isinstance(value, str):
+            if self._is_shown_time(key, value):
+                return "when"
+            if self._is_drawn(key, value):
+                return "begun" if self.start_of(value) else "drawn"
+            return "asked"
+        return "drawn" if self._is_drawn_number(key, value) else "asked"
 
     def _time(self, key: str, value: object, day: str) -> Kind:
         """What a point in time is that falls on ``day``."""
@@ -294,17 +333,76 @@ class Context:
             return "when"
         return "asked" if self._is_known(value) else by_day
 
-    def _is_drawn(self, key: str, value: str) -> bool:
-        """Whether the application drew a text, by its looks and its key; what the start or the
-        instruction has was not drawn."""
-        if self._is_known(value) or value.lower() in self.instruction.lower():
+    def _is_shown_time(self, key: str, value: str) -> bool:
+        """Whether a text is the time of doing in the words of people, as the key or the clock
+        says."""
+        if self._is_known(value) or self._is_told(value):
             return False
-        if _UUID.fullmatch(value):
+        if is_shown_time(value):
+            return is_done_time(key)
+        dates = shown_dates(value)
+        if not dates or any(is_named(day, self.instruction) for day in shown_days(value)):
+            return False
+        if not self.days:
+            return is_system_time(key)
+        return any(_may_be(shown, day) for shown in dates for day in self.days)
+
+    def _is_told(self, text: str) -> bool:
+        """Whether the instruction has the text."""
+        return text.lower() in self.instruction.lower()
+
+    def _is_drawn(self, key: str, value: str) -> bool:
+        """Whether the application drew a text, or a part of it, by its looks and its key; what the
+        start or the instruction has was not drawn."""
+        if self._is_known(value) or self._is_told(value):
+            return False
+        if UUID.fullmatch(value) or _is_environment(key):
+            return True
+        if self._drawn_place(value) is not None:
             return True
         if len(value) < 4 or any(sign in value for sign in (" ", "@", "://")):
             return False
         digits = sum(letter.isdigit() for letter in value)
-        return self._is_named_code(key, digits) or _looks_drawn(value, digits)
+        return self._is_named_code(key, digits) or looks_drawn(value)
+
+    def start_of(self, value: str) -> str:
+        """What stands in a text before the first part that was drawn; empty where no part was."""
+        return value[: self._drawn_place(value) or 0]
+
+    def _drawn_place(self, value: str) -> int | None:
+        """Where the first word of a text, or part of an address, stands that was drawn, or, in an
+        address, is a new row's id; None for no such part."""
+        is_address = _ADDRESS.match(value) is not None
+        for place, part in parts_of(value):
+            is_new = looks_drawn(part) or (is_address and self._is_reference(part))
+            if is_new and part not in self.start.parts and not self._is_told(part):
+                return place
+        return None
+
+    def _is_reference(self, text: str) -> bool:
+        """Whether a text is the id of a new row, a number's digits among them."""
+        return json_text(text) in self.references or text in self.references
+
+    def _is_drawn_number(self, key: str, value: object) -> bool:
+        """Whether the application drew, counted or measured a number, by its key; what the start or
+        the instruction has was not drawn."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        if self._is_known(value) or self._is_told(str(value)):
+            return False
+        words = {*words_of(key)}
+        if _MEASURED & words or words >= {"duration", "ms"}:
+            return True
+        is_code = isinstance(value, int) and bool(_NUMBERED & words)
+        return is_code and len(self.start.texts.get(key, ())) > 1 and self._is_numbered(key, 1)
+
+    def is_given_key(self, key: str) -> bool:
+        """Whether the key of an object's new member is one that the application gave it: a new
+        row's id, or one that looks drawn or that further runs lack. What the instruction names was
+        given by somebody else."""
+        if len(key) > 2 and self._is_told(key):
+            return False
+        return self._is_reference(key) or looks_drawn(key) or key in self.varying_keys
 
     def _is_named_code(self, key: str, digits: int) -> bool:
         """Whether a key names a secret, or a number or code in a list of such."""
@@ -322,18 +420,16 @@ class Context:
         return len({*texts}) == len(texts) and 2 * with_digit > len(texts)
 
 
-def _looks_drawn(value: str, digits: int) -> bool:
-    """Whether a text with so many digits looks like a code or a random text."""
-    if _HEX.fullmatch(value) or _GROUPS.fullmatch(value):
-        return digits >= 2
-    return bool(_RUN.fullmatch(value)) and digits >= 3 and _is_mixed(value)
+def _may_be(shown: tuple[int | None, int, int], day: str) -> bool:
+    """Whether a date as people write it, perhaps without its year, is that day."""
+    year, *month_and_day = map(int, day.split("-"))
+    return shown[0] in (None, year, year % 100) and [*shown[1:]] == month_and_day
 
 
-def _is_mixed(value: str) -> bool:
-    """Whether letters and digits change places as often as in a text that was drawn."""
-    kinds = ["d" if letter.isdigit() else "a" for letter in value if letter.isalnum()]
-    changes = sum(kind != following for kind, following in pairwise(kinds))
-    return changes >= 4
+def _is_environment(key: str) -> bool:
+    """Whether a key names where the one who did it sat: an address of the network, a browser."""
+    words = words_of(key)
+    return "ip" in words or ("user", "agent") in pairwise(words)
 
 
 def _has_content(value: object) -> bool:
@@ -347,3 +443,24 @@ def _has_content(value: object) -> bool:
 def _leaf_texts(patch: Sequence[JsonObject]) -> frozenset[tuple[str, str]]:
     """(key, JSON) of all plain values that a patch adds or replaces."""
     return frozenset((key, json_text(value)) for key, value in patch_leaves(patch))
+
+
+def _keys_of(patch: Sequence[JsonObject]) -> frozenset[str]:
+    """The keys in a patch: those on the way to each of its places, and those of what it sets
+    there."""
+    keys: set[str] = set()
+    for operation in patch:
+        steps = str(operation.get("path", "")).split("/")
+        keys.update(step.replace("~1", "/").replace("~0", "~") for step in steps)
+        keys.update(_keys_within(operation.get("value")))
+    return frozenset(keys)
+
+
+def _keys_within(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield key
+            yield from _keys_within(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _keys_within(part)

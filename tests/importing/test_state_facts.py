@@ -39,6 +39,9 @@ SEED: dict[str, Any] = {
         "feedHash": "h4sh-0ld", "apiToken": "t0ken", "language": "en-GB",
         "lastReviewedAt": None, "updatedAt": "2026-01-01T00:00:00Z",
     },
+    "orders": {"ord_1": {"title": "Tea", "boughtOn": "Jan 5, 2026, 9:00 AM"}, "ord_2": {"title": "Pen", "boughtOn": "Jan 6, 2026, 9:00 AM"}},
+    "receipts": [{"receiptId": "r-1", "for": "Tea", "confirmationNumber": 193842}, {"receiptId": "r-2", "for": "Pen", "confirmationNumber": 773842}],
+    "route": "/tickets",
     "_nextId": 3,
 }  # fmt: skip
 DONE = "2026-03-06T12:00:00Z"
@@ -241,6 +244,89 @@ CASES: dict[str, Case] = {
         {"/tokens/2/id": "k9", "/tickets/0/labels/1": "k9"},
         [{"/tickets/0/labels": ["a"]}, {"/tickets/0/labels": ["k9"]}],
     ),
+    "a row under a key that the application draws": Case(
+        "Order Ink.",
+        [new("/orders/9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a", {"title": "Ink", "boughtOn": DONE})],
+        {"/orders": {**SEED["orders"], "1f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a": {"title": "Ink", "boughtOn": "2027-01-01T01:01:01Z"}}},
+        [{"/orders": {**SEED["orders"], "ord_3": {"title": "Pot", "boughtOn": DONE}}}, {"/orders": SEED["orders"]}],
+        "asked under any key: the application draws it: $.orders '9f1c2e77",
+    ),
+    "a row under a key that the application numbers": Case(
+        "Order Tea again, and open it.",
+        [new("/orders/ord_3", {"title": "Tea", "boughtOn": DONE}), {"op": "replace", "path": "/route", "value": "/orders/ord_3"}],
+        {"/orders": {**SEED["orders"], "ord_9": {"title": "Tea", "boughtOn": "2027-01-01T01:01:01Z"}}, "/route": "/orders/ord_9"},
+        [{"/orders": SEED["orders"]}, {"/route": "/tickets/t_1"}, {"/orders/ord_3/title": "Pen"}],
+        "asked by how it begins: the application draws a part of it: $.route '/orders/ord_3'",
+    ),
+    "a key that the instruction names is asked": Case(
+        "Add the order ord_3: Ink.",
+        [new("/orders/ord_3", {"title": "Ink"})],
+        {},
+        [{"/orders": {**SEED["orders"], "ord_4": {"title": "Ink"}}}],
+    ),
+    "a key of days is asked": Case(
+        "Block next Friday.",
+        [new("/blocked", {"2026-03-12": {"why": "x"}, "2026-03-13": {"why": "x"}})],
+        {},
+        [{"/blocked": {"2026-03-12": {"why": "x"}, "2026-03-14": {"why": "x"}}}],
+    ),
+    "a key within a new row that the application draws": Case(
+        "Create a ticket Search with the part Ink.",
+        [new("/tickets/2", ticket(parts={"9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a": {"title": "Ink"}}))],
+        {"/tickets/2/parts": {"1f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a": {"title": "Ink"}}},
+        [{"/tickets/2/parts": {}}, {"/tickets/2/parts": {"a": {"title": "Pot"}}}],
+    ),
+    "a row's own id under another name, and a number of a list of such": Case(
+        "Order Ink.",
+        [new("/receipts/2", {"receiptId": "r-3", "for": "Ink", "confirmationNumber": 482913})],
+        {"/receipts/2/receiptId": "r-8", "/receipts/2/confirmationNumber": 111222},
+        [{"/receipts/2/for": "Pot"}],
+        "not asked: the application draws it: $.receipts[new].confirmationNumber 482913",
+    ),
+    "a number that the instruction names is asked": Case(
+        "Enter the receipt of Ink, number 482913.",
+        [new("/receipts/2", {"receiptId": "r-3", "for": "Ink", "confirmationNumber": 482913})],
+        {"/receipts/2/receiptId": "r-8"},
+        [{"/receipts/2/confirmationNumber": 111222}],
+    ),
+    "an address with a part that is drawn": Case(
+        "Share Log in by a link.",
+        [new("/tickets/0/link", "https://app.test/s/9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a")],
+        {"/tickets/0/link": "https://app.test/s/1f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a"},
+        [{"/tickets/0/link": "https://other.test/s/x"}, {"/tickets/0/link": None}],
+        "asked by how it begins: the application draws a part of it: $.tickets[?@.id==\"t_1\"].link",
+    ),
+    "a sentence with a code that is drawn": Case(
+        "Order Ink.",
+        [new("/notes/1", {"text": "Your order A7X2-99QK is placed", "at": DONE})],
+        {"/notes/1/text": "Your order B1X2-11QK is placed", "/notes/1/at": "2027-01-01T01:01:01Z"},
+        [{"/notes/1/text": "Your request A7X2-99QK is refused"}],
+    ),
+    "times of doing as people write them": Case(
+        "Create a ticket Search.",
+        [
+            new("/tickets/2", ticket(resolvedAt="Mar 6, 2026, 12:00 PM", openedOn="06/03/2026 12:00")),
+            new("/tickets/3", ticket(title="Copy", id="t_4", sentAt="12:04 PM", savedAt="just now", soldOn="Fri Mar 06 2026 12:00:00 GMT+0000")),
+        ],
+        {
+            "/tickets/2/resolvedAt": "Apr 7, 2027, 1:00 AM", "/tickets/2/openedOn": "07/04/2027 01:00", "/tickets/3/sentAt": "1:55 AM",
+            "/tickets/3/savedAt": "2 minutes ago", "/tickets/3/soldOn": "Wed Apr 07 2027 01:00:00 GMT+0000",
+        },
+        [{"/tickets/2/title": "Find"}],
+        "not asked: when it was done: $.tickets[new].createdAt",
+    ),
+    "a date as people write it that is not that of doing is asked": Case(
+        "Create a ticket Search, due next week.",
+        [new("/tickets/2", ticket(due="Mar 13, 2026"))],
+        {"/tickets/2/createdAt": "2027-01-01T01:01:01Z"},
+        [{"/tickets/2/due": "Mar 14, 2026"}],
+    ),
+    "where it was done from, and how long it took": Case(
+        "Create a ticket Search.",
+        [new("/tickets/2", ticket(ipAddress="10.2.1.7", userAgent="Mozilla/5.0 (X11)", durationMs=532))],
+        {"/tickets/2/ipAddress": "10.2.1.9", "/tickets/2/userAgent": "Other/1.0", "/tickets/2/durationMs": 77},
+        [{"/tickets/2/title": "Find"}],
+    ),
     "only a time that says what was done is another one": Case(
         "Review the profile without changing it.",
         [{"op": "replace", "path": "/profile/lastReviewedAt", "value": DONE}],
@@ -326,6 +412,21 @@ def test_what_two_runs_have_otherwise_is_not_asked(tmp_path: Path) -> None:
         compared, apply_patch(SEED, [new("/tickets/2", ticket(title="Find", colour="teal"))])
     )
     assert "the application draws it: $.tickets[new].colour 'teal'" in compared.remarks[1]
+
+
+def test_a_key_that_two_runs_have_otherwise_is_not_asked(tmp_path: Path) -> None:
+    """Of a new row that stands under it, the content is."""
+    first, second, other = (
+        [new(f"/profile/pages/{key}", {"title": title})]
+        for key, title in (("abcd", "Ink"), ("wxyz", "Ink"), ("wxyz", "Pot"))
+    )
+    start = [new("/profile/pages", {})]
+    task = {"id": "t", "instruction": "Add a page.", "patch": first, "runs": [second]}
+    seed = apply_patch(SEED, start)
+    (tmp_path / "app.json").write_bytes(orjson.dumps({"app": "app", "seed": seed, "tasks": [task]}))
+    one = next(infinity.tasks(tmp_path, {"app": "http://shop.test"}))
+    states = [apply_patch(seed, patch) for patch in (first, second, other)]
+    assert [paid(one, state) for state in states] == [True, True, False]
 
 
 def test_a_task_whose_solution_fails_by_its_own_verdict_is_skipped_and_named(
