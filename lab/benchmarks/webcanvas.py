@@ -38,8 +38,6 @@ _HALF = 0.5
 ADDRESSES, ELEMENTS, REFUSED = "addresses", "elements", "refused"
 """The kinds of tasks: decided by addresses alone, by what was done on pages too, by nothing."""
 REPEATED = "counted as often as it stands there: what meets one of them meets all"
-_TRACKING = frozenset(("ref", "ref_", "crid", "sprefix", "qid", "pf", "kls_sbp", "sid", "trk"))
-TRACKED = "asks how the page was come to, by a parameter that the site draws"
 BY_PLACE = "by its place among its siblings, as the page stood in 2024"
 WANTED = "index, task and evaluation, a list of nodes with match_function_name and content"
 
@@ -97,8 +95,6 @@ class _Defects:
         if reading.remark is not None:
             self._add(reading.remark, task)
         content = read_object(node, "content")
-        if content.get("key") in _TRACKING:
-            self._add(TRACKED, task)
         selectors = read_text(content, "path", "")
         if "path" in read_text(node, "match_function_name", ""):
             selectors += read_text(content, "reference_answer", "")

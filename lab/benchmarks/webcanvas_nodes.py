@@ -19,6 +19,12 @@ Way = Literal["as theirs", "by words", "read as meant", "left out"]
 a language model; as it was meant, where theirs can't be true; not at all."""
 WAYS: tuple[Way, ...] = ("as theirs", "by words", "read as meant", "left out")
 _ANY: JsonObject = {"regex": "(?s).+"}
+_TRACKING = frozenset(
+    "ref ref_ crid sprefix qid pf kls_sbp sid trk gclid fbclid msclkid utm_source utm_medium"
+    " utm_campaign utm_term utm_content sessionid session_id jsessionid phpsessid nonce csrf ts"
+    " timestamp".split()
+)
+"""Parameters, in small letters, that a site draws, or that say how or when a page was come to."""
 _SEARCHES = re.compile(
     r"decide whether (?:(?:is|are) (?:sear\w+ for|describing)|the (?:place is|content means))"
     r" (?P<wanted>.+)",
@@ -30,6 +36,7 @@ NEVER = "never true: its function is not written"
 ASKS_NOTHING = "asks for nothing: any click on an element without text"
 PASTED = "never true of what was asked: an address was pasted into its reference"
 OUTSIDE = "never true: it has a scheme or a query, both are cut off"
+TRACKED = "asks how the page was come to, by a parameter that the site draws"
 PADDED = "never true: it begins or ends with a space, values are trimmed"
 
 
@@ -95,6 +102,9 @@ def _read_address(how: str, content: JsonObject, pages: SitePages) -> NodeReadin
     if how == "semantic":
         return _read_sentence("nav", wanted, lambda text: _says(text, pages), [])
     if how == "exactly":
+        kept = _without_drawn(wanted)
+        if kept is not None:
+            return NodeReading("read as meant", "nav", _says(kept, pages), remark=TRACKED)
         return NodeReading("as theirs", "nav", _says(wanted, pages))
     if _is_host(wanted, pages):
         return NodeReading(
@@ -130,6 +140,24 @@ def _comes_about(rule: str, args: JsonObject, pages: SitePages) -> JsonObject:
     return {"any_of": {"of": [{rule: args}, {"sequence": routed}]}}
 
 
+def _without_drawn(address: str) -> JsonObject | None:
+    """An address with any values of the parameters in it that its site draws, or without these;
+    None where it has none."""
+    place, _, query = address.partition("?")
+    parameters = [part for part in query.split("&") if part]
+    kept = [part for part in parameters if not _is_tracking(part.partition("=")[0])]
+    if kept == parameters:
+        return None
+    names = "|".join(sorted(map(re.escape, _TRACKING)))
+    drawn = rf"(?:(?i:{names})=[^&#]*&?)*"
+    middle = "".join(re.escape(part) + "(?:&|$)" + drawn for part in kept)
+    return {"regex": rf"{re.escape(place)}\??{drawn}{middle}"}
+
+
+def _is_tracking(name: str) -> bool:
+    return name.lower() in _TRACKING
+
+
 def _outside_query(wanted: str) -> str:
     """A pattern of addresses that have a text in host, path and fragment taken together, without
     the query between these."""
@@ -141,6 +169,8 @@ def _outside_query(wanted: str) -> str:
 
 def _read_parameter(how: str, content: JsonObject, pages: SitePages) -> NodeReading:
     key, wanted = str(content["key"]), str(content["reference_answer"])
+    if _is_tracking(key) and how != "semantic":
+        return NodeReading("left out", "nav", None, remark=TRACKED)
     way: Way = "as theirs"
     remark = None
     if how != "semantic" and "http" in wanted and "://" in wanted:

@@ -17,7 +17,7 @@ from api.cli.main import main
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
 from lab.benchmarks import webcanvas
-from lab.benchmarks.webcanvas_nodes import site_label
+from lab.benchmarks.webcanvas_nodes import TRACKED, site_label
 from tests.importing.test_coverage_page import published
 from tests.importing.webcanvas_ways import (
     Node,
@@ -77,6 +77,7 @@ def pushed(url: str) -> Said:
 PATH = element_node("path", ".cart > button ")
 VALUE = element_node("value", "Add")
 IN_FIELD = element_node("value", "Ada", path="#name ")
+DRAWN = url_node(f"{SHOP}/s?k=lamp&crid=2ZD&x=a&qid=1", "exactly")
 LAMP = url_node("Decide whether are searching for a red lamp or LMP", "semantic", "q")
 SAME: list[tuple[Node, list[Said], bool]] = [
     (PATH, hit(".cart > button"), True),
@@ -100,6 +101,13 @@ SAME: list[tuple[Node, list[Said], bool]] = [
     (CART, [*hit("*", name="Cart"), pushed(f"{SHOP}/cart")], True),
     (CART, [went(f"{SHOP}/"), filled("q", "x", selectors=["*"]), pushed(f"{SHOP}/cart")], True),
     (CART, [pushed(f"{SHOP}/cart"), *hit("*", name="Cart")], False),
+    (DRAWN, [went(f"{SHOP}/s?crid=2ZD&k=lamp&qid=1&x=a")], True),
+    (DRAWN, [went(f"{SHOP}/s?k=lamp&CRID=9QX&x=a&qid=170643")], True),
+    (DRAWN, [went(f"{SHOP}/s?k=lamp&x=a")], True),
+    (DRAWN, [went(f"{SHOP}/s?k=desk&x=a&qid=1")], False),
+    (DRAWN, [went(f"{SHOP}/s?k=lamps&x=a&qid=1")], False),
+    (DRAWN, [went(f"{SHOP}/s?k=lamp&x=a&qid=1&page=2")], False),
+    (DRAWN, [went(f"{SHOP}/s")], False),
 ]
 """Nodes of elements, which their code as published can't score, as it describes them; and sentences,
 which a language model reads there."""
@@ -217,6 +225,14 @@ REFUSED = {
     "only what nobody can see": {"match_function_name": "cache_data_exactly_match", "content": {"reference_answer": "x", "url": f"{SHOP}/"}},
     "only what is never true": element_node("path", ".a", "included"),
 }  # fmt: skip
+
+
+def test_a_parameter_that_the_site_draws_is_left_out_and_said(tmp_path: Path) -> None:
+    drawn, kept = url_node("nb_sb_noss_2", "exactly", "ref"), url_node("lamp", "exactly", "q")
+    [one] = imported(tmp_path, task(CART, drawn, kept))
+    said = [went(f"{SHOP}/cart"), went(f"{SHOP}/s?q=lamp&ref=nb_sb_noss_1")]
+    assert score_log(rules_of(one), log(*episode(said))).success
+    assert one.remarks == (f"node 2: {TRACKED}",)
 
 
 @pytest.mark.parametrize("node", REFUSED.values(), ids=REFUSED)
