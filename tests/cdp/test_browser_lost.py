@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -49,6 +49,34 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
         after_a_restart.recall((seq, kind, data) for seq, (kind, data) in enumerate(watch.seen, 1))
         async with watching(browser, source=after_a_restart) as again:
             assert [data["tab"] for kind, data in again.seen if kind == "tab.closed"] == [old]
+
+
+async def test_tabs_of_a_browser_that_ends_while_it_is_looked_at_are_told_as_closed(
+    site: Site,
+) -> None:
+    """A sandbox is reset while its daemon attaches: the next browser's start has none of them."""
+    url = site.page("/", "<title>x</title>")
+    told: list[tuple[str, str]] = []
+    with Chromium(url=url) as browser:
+        source = CdpSource(None, browser.profile, {})
+
+        def end_browser(kind: str, data: Mapping[str, object]) -> None:
+            told.append((kind, str(data.get("tab"))))
+            if kind == "tab.opened":
+                browser.kill()
+
+        def fail() -> None:
+            pytest.fail("the source was ready")
+
+        with pytest.raises(SourceLostError):
+            await asyncio.wait_for(source.run(end_browser, fail), 60)
+        opened = [tab for kind, tab in told if kind == "tab.opened"]
+        assert opened
+        browser.start()
+        await _shows(browser, url)
+        async with watching(browser, source=source) as again:
+            closed = [data["tab"] for kind, data in again.seen if kind == "tab.closed"]
+    assert closed == opened
 
 
 async def test_a_message_without_measure_is_a_loss_and_not_the_daemon_s_end(

@@ -91,16 +91,21 @@ class CdpSource:
         for _, kind, data in events:
             if kind == "page.navigated":
                 self._recall_document(standing, data)
-            if kind == "tab.opened":
-                self._tabs.add(data["tab"])
-            elif kind == "tab.closed":
-                self._tabs.discard(data["tab"])
-            elif kind == "page.navigated" and not data["main"]:
-                remember(self._frames, data["frame"], data["tab"])
-            elif kind == "frame.detached":
-                self._frames.pop(data["frame"], None)
+            self._note_told(kind, data)
         for loader, address in standing.values():
             remember(self._documents, loader, address)
+
+    def _note_told(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Keep which tabs and frames stand by what was told of them: of one that is gone when the
+        browser is looked at anew, that is told."""
+        if kind == "tab.opened":
+            self._tabs.add(data["tab"])
+        elif kind == "tab.closed":
+            self._tabs.discard(data["tab"])
+        elif kind == "page.navigated" and not data["main"]:
+            remember(self._frames, data["frame"], data["tab"])
+        elif kind == "frame.detached":
+            self._frames.pop(data["frame"], None)
 
     def _recall_document(
         self, standing: dict[str, tuple[str, str]], data: Mapping[str, Any]
@@ -118,13 +123,18 @@ class CdpSource:
         """Attach, report the baseline, call ``ready`` once, report until cancelled or the browser
         is lost."""
         bundle()  # a missing bundle is said before anything else
+
+        def tell(kind: str, data: Mapping[str, Any]) -> None:
+            self._note_told(kind, data)
+            sink(kind, data)
+
         connection = await self._connect()
         script = PageScript.new(self._plan)
-        live = self._live = _AttachmentRun(connection, script, self._asks, sink, self._patience)
+        live = self._live = _AttachmentRun(connection, script, self._asks, tell, self._patience)
         live.normaliser.browser.documents = self._documents
         reader = asyncio.create_task(connection.run(live.take))
         try:
-            await self._attach(live, reader, sink)
+            await self._attach(live, reader, tell)
             ready()
             await reader
         finally:
@@ -175,26 +185,19 @@ class CdpSource:
             beginning.cancel()
             await asyncio.gather(beginning, return_exceptions=True)
         browser = live.normaliser.browser
-        for tab in self._tabs - set(browser.tabs):
+        for tab in sorted(self._tabs - set(browser.tabs)):
             sink("tab.closed", {"tab": tab})
-        for frame, tab in self._frames.items():
+        for frame, tab in list(self._frames.items()):
             if tab in browser.tabs and frame not in browser.frames:
                 sink("frame.detached", {"tab": tab, "frame": frame})
         live.settle()
         log.info("The browser is watched.", tabs=len(browser.tabs))
 
     def _keep(self, browser: BrowserState) -> None:
-        """What is there now, for the next time that it is looked for."""
+        """Keep from where each document was loaded, for the next time that it is looked for."""
         for frame in browser.frames.values():
             if frame.loader and frame.loader not in self._documents:
                 remember(self._documents, frame.loader, frame.url)
-        if browser.settled and browser.tabs:
-            self._tabs = set(browser.tabs)
-            self._frames = {
-                name: frame.tab
-                for name, frame in browser.frames.items()
-                if frame.parent is not None
-            }
 
 
 async def _over_websocket(endpoint: str | None, profile: Path | None) -> Connection:
