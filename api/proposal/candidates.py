@@ -6,10 +6,10 @@ may differ from run to run left open.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from api.suggestions.drawn_texts import open_text
 from api.suggestions.event_values import WRITES, read_body, short_text, split_address
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
 from detectors.model.safe_json import mapping
@@ -19,7 +19,6 @@ ANY_TEXT = {"regex": "(?s).+"}
 _BOXES = frozenset(("checkbox", "radio", "switch"))
 BY_SCRIPT = 10
 """From which rank on addresses of a family count that page script may have put there."""
-_NUMBER = re.compile(r"\d+")
 
 
 class TaskCandidate(NamedTuple):
@@ -60,7 +59,7 @@ def _page(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     where, path, query = split_address(event.data.get("url"))
     if where is None or where != origin or not event.data.get("main", True):
         return
-    open_path = _NUMBER.sub("*", path)
+    open_path = open_text(path)
     addresses = [f"{path}?{query}"] if query else []
     addresses += [path] if open_path == path else [path, open_path]
     # Only page script put it there: any document at the address says more.
@@ -145,11 +144,11 @@ def _write(
     where, path, _ = split_address(request.get("url"))
     if method not in WRITES or where is None or where != origin:
         return
-    open_path = _NUMBER.sub("*", path)
+    open_path = open_text(path)
     family = f"request {method} {open_path}"
     facts: dict[str, JsonValue] = {"method": method, "url": open_path}
     if redirect:
-        facts["redirect_to"] = _NUMBER.sub("*", redirect)
+        facts["redirect_to"] = open_text(redirect)
     body = read_body(mapping(request.get("body")))
     if body:
         with_body = {**facts, "body": body}
@@ -165,7 +164,7 @@ def _file(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     name = short_text(event.data.get("name"))
     if not name:
         return
-    open_name = _NUMBER.sub("*", name)
+    open_name = open_text(name)
     yield _candidate(event, f"file {open_name}", 0, "file_matches", {"name": name})
     if open_name != name:
         facts = {"name": {"glob": open_name}}

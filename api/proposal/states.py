@@ -151,6 +151,15 @@ def _compare_objects(
         if not key.startswith("_"):
             below = f"{path}[{_text(key)}]"
             yield from _compare(below, [old.get(key) for old in olds], [new[key] for new in news])
+    fresh = []
+    for old, new in zip(olds, news, strict=True):
+        own = [key for key in new if key not in old and not _is_in_all(key, news)]
+        fresh.append(objects_in([new[key] for key in own]))
+    yield from _tell_new_rows(path, "", fresh, objects_in([*olds[0].values()]))
+
+
+def _is_in_all(key: str, objects: Sequence[JsonObject]) -> bool:
+    return all(key in one for one in objects)
 
 
 def _compare_lists(
@@ -177,6 +186,12 @@ def _compare_values(
     )
     added, removed = _find_lost(after, before), _find_lost(before, after)
     yield from _tell_lists(f"{path}[*]", path, added, removed, news)
+    if not added:  # rows may be alike but for what the application drew
+        fresh = [
+            objects_in([row for text, row in new.items() if text not in old])
+            for old, new in zip(before, after, strict=True)
+        ]
+        yield from _tell_new_rows(path, "", fresh, objects_in(olds[0]))
 
 
 def _find_lost(
@@ -225,7 +240,8 @@ def _tell_new_rows(
     path: str, id_key: str, fresh: Sequence[list[JsonObject]], before: Sequence[JsonObject]
 ) -> Iterator[JsonObject]:
     """Yield a fact for each new row of the first success that the others have too: its plain values
-    that are the same in all. None where an old row has these as well; one for rows alike."""
+    that are the same in all. None where an old row has these as well; one for rows alike.
+    ``id_key``: the key of their ids, empty where they have none."""
     found: dict[str, None] = {}
     for row in fresh[0]:
         alike = [max(rows, key=lambda one: len(_same(row, one)), default={}) for rows in fresh]

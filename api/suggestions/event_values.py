@@ -13,6 +13,12 @@ WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 """Methods of requests that may change something."""
 MAX_TEXT = 200
 """Characters of a name or value that a suggestion repeats."""
+_OF_THE_PAGE = frozenset(
+    "formkey formbuildid sesskey viewstate viewstategenerator eventvalidation wpnonce nonce csrf"
+    " xsrf csrfmiddlewaretoken csrftoken authenticitytoken requestverificationtoken idempotencykey"
+    " requestid clientmutationid timestamp ts".split()
+)
+"""Fields, by the letters of their names, whose value a page draws for the request."""
 _HIDDEN = ("•••", "***")
 
 
@@ -36,7 +42,7 @@ def split_address(url: object) -> tuple[str | None, str, str]:
 
 def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the fields of a form or of a JSON object that hold one short text or number; none of
-    what was masked."""
+    what was masked, nor of what a page draws for each request, as the names say."""
     text = body.get("text")
     if not isinstance(text, str):
         return {}
@@ -50,5 +56,11 @@ def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         str(name): value
         for name, value in parsed.items()
         if "." not in str(name)
+        and _is_told(str(name))
         and ((isinstance(value, str) and short_text(value)) or type(value) in (int, float))
     }
+
+
+def _is_told(name: str) -> bool:
+    """Whether a field's value says what was done."""
+    return "".join(filter(str.isalnum, name)).lower() not in _OF_THE_PAGE

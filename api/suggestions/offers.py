@@ -6,9 +6,9 @@ They are only offered: whether an event meets one is for the engine to say
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from api.suggestions.drawn_texts import open_text
 from api.suggestions.event_values import (
     MAX_TEXT,
     WRITES,
@@ -27,7 +27,6 @@ OfferMaker = Callable[[Event, str | None], Offers]
 ANY_TEXT: JsonObject = {"regex": "(?s).+"}
 MAX_LINES = 4
 """Lines of a text that are offered, each for itself."""
-_NUMBER = re.compile(r"\d+")
 _PASSING = frozenset(
     (
         "tab",
@@ -479,7 +478,7 @@ def _names(name: str) -> list[JsonValue]:
     if not name:
         return []
     patterns: list[JsonValue] = [name]
-    open_name = _NUMBER.sub("*", name)
+    open_name = open_text(name)
     if open_name != name:
         patterns.append({"glob": open_name})
     stem, _, ending = name.rpartition(".")
@@ -511,7 +510,7 @@ def _addresses(url: object, origin: str | None, base: object = None) -> Iterator
     if has_short_query:
         yield f"{start}{path}?{query}"
     yield f"{start}{path}"
-    open_path = _NUMBER.sub("*", path)
+    open_path = open_text(path)
     if open_path != path:
         yield f"{start}{open_path}"
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from api.suggestions.drawn_texts import UUID, looks_drawn, parts_of
 from detectors.model.json_value import JsonObject, JsonValue
 from lab.benchmarks.dates import (
     day_of,
@@ -27,7 +28,6 @@ from lab.benchmarks.dates import (
     shown_dates,
     shown_days,
 )
-from lab.benchmarks.drawn_texts import UUID, looks_drawn, parts_of
 from lab.benchmarks.state_place import json_text
 
 Kind = Literal["asked", "day", "when", "count", "drawn", "begun", "masked", "reference"]

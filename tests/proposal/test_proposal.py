@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -259,6 +260,13 @@ CANDIDATES: list[tuple[Said, list[Any]]] = [
         [{"request_accepted": {"method": "POST", "url": "/orders"}}],
     ),
     (
+        went("/a/9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a/1"),
+        [
+            {"url_reached": {"url": "/a/9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a/1"}},
+            {"url_reached": {"url": "/a/*/*"}},
+        ],
+    ),
+    (
         created("invoice-7.csv"),
         [
             {"file_matches": {"name": "invoice-7.csv"}},
@@ -294,6 +302,26 @@ def test_what_stood_before_the_first_step_is_no_deed() -> None:
     assert list(candidates_of(events, ORIGIN)) == []
 
 
+DRAWN_ID, MOMENT = "9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a", "2026-03-06T12:00:00Z"
+
+
+def test_what_looks_drawn_in_one_success_is_named() -> None:
+    """Unless it was typed; of two successes what differs is not asked."""
+
+    def run(number: int) -> list[list[Said]]:
+        body = json.dumps(
+            {"item": "lamp", "ref": f"{number}{DRAWN_ID[1:]}", "at": MOMENT, "code": "A7X2-99QK"}
+        )
+        save = finished("POST", "/orders", 201, body={"text": body, "mime": "application/json"})
+        return [[filled("Code", "A7X2-99QK"), clicked("Order"), save]]
+
+    [note] = [note for note in proposed([run(9)]).notes if "drawn anew" in note]
+    assert note.endswith(f": {DRAWN_ID}, {MOMENT}")
+    two = proposed([run(9), run(1)])
+    assert not any("drawn anew" in note for note in two.notes)
+    assert not any("ref" in str(one) for one in conditions(two))
+
+
 def test_the_origin_is_that_of_most_pages() -> None:
     pages = [went("http://b.test/"), went("/a"), went("/b"), went("about:blank")]
     assert find_origin([log(*episode(pages))]) == ORIGIN
@@ -304,6 +332,8 @@ BODIES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"text": "a=1&b=x+y"}, {"a": "1", "b": "x y"}),
     ({"text": '{"a": 1, "b": "x", "c": [1], "d": null, "e.f": "x"}'}, {"a": 1, "b": "x"}),
     ({"text": "pin=••••"}, {}),
+    ({"text": "form_key=x9&__VIEWSTATE=abc&_wpnonce=1&a=1"}, {"a": "1"}),
+    ({"text": '{"idempotencyKey": "x9", "requestId": 7, "a": 1}'}, {"a": 1}),
     ({"text": "no form"}, {}),
     ({"text": "[1]"}, {}),
     ({}, {}),

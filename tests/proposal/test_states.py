@@ -57,6 +57,20 @@ CHANGES: dict[str, tuple[Any, list[Any], list[JsonObject]]] = {
         [{"mails": [*ROWS, row(3, at="9:00")]}, {"mails": [row(7, at="9:30"), *ROWS]}],
         [{"path": '$["mails"][?@.to=="Eve" && @.read==false]'}],
     ),
+    "a new row under a key of its own in each": (
+        {"orders": {"a": {"to": "Ada"}}},
+        [{"orders": {"a": {"to": "Ada"}, key: {"to": "Eve", "at": key}}} for key in ("x7", "y9")],
+        [{"path": '$["orders"][?@.to=="Eve"]'}],
+    ),
+    "a new row like an old one under a key of its own": (
+        {"orders": {"a": {"to": "Ada"}}}, [{"orders": {"a": {"to": "Ada"}, key: {"to": "Ada"}}} for key in ("x7", "y9")], [],
+    ),
+    "a new row without an id, of its own time": (
+        {"notes": [{"text": "old", "at": 1}]},
+        [{"notes": [{"text": "old", "at": 1}, {"text": "new", "at": at}]} for at in (2, 3)],
+        [{"path": '$["notes"][?@.text=="new"]'}],
+    ),
+    "new values that are no rows": ({"notes": [1]}, [{"notes": [1, at]} for at in (2, 3)], []),
     "a new row like an old one": ({"mails": ROWS}, [{"mails": [*ROWS, {**ROWS[0], "id": 3}]}] * 2, []),
     "a tag": ({"tags": ["a"]}, [{"tags": ["a", "b"]}, {"tags": ["b", "a", "c"]}], [{"path": '$["tags"][*]', "all": ["b"], "none": []}]),
     "a tag that went": ({"tags": ["a", "b"]}, [{"tags": ["a"]}] * 2, [{"path": '$["tags"][*]', "all": [], "none": ["b"]}]),
