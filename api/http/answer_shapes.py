@@ -402,6 +402,42 @@ class ProposalShape(AnswerShape):
     these names beside it. Of a template they are of the example's values alone."""
 
 
+class ConfirmedMilestoneShape(AnswerShape):
+    """A milestone of a draft that stays."""
+
+    id: str
+    in_good: int
+    """Successes that reached it."""
+    in_bad: int
+    """Failures that reached it."""
+    unknown_bad: int
+    """Failures in which it is not known whether they reached it."""
+
+
+class DroppedMilestoneShape(AnswerShape):
+    """A milestone of a draft that some success is not known to reach."""
+
+    id: str
+    why: str
+
+
+class ConfirmationShape(AnswerShape):
+    """A drafted task file that recordings confirm, without its mark: no draft any more."""
+
+    yaml: str
+    good: int
+    """Successes that it was held against."""
+    bad: int
+    """Failures that it was held against."""
+    milestones: list[ConfirmedMilestoneShape]
+    left_out: list[DroppedMilestoneShape]
+    limits: dict[str, float | None]
+    """What each failure earns under the task, by the recording's name; null where a step of it is
+    not known."""
+    tests: list[OracleTestShape | AdversarialTestShape]
+    """The tests in ``yaml``, as those of a proposal."""
+
+
 class PreferencesShape(AnswerShape):
     """What a reward model can be trained on."""
 

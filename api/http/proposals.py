@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field, model_validator
 
 from api.auth.store import Principal
 from api.core.errors import InvalidError
-from api.http.answer_shapes import ProposalShape
+from api.core.settings import Limits
+from api.http.answer_shapes import ConfirmationShape, ProposalShape
 from api.http.authorization import requires
 from api.http.dependencies import LimitsPart, ProposerPart
 from api.http.describe import problems, takes
 from api.http.support import AUTHOR, Body, answer, parse_body, read_body
 from api.proposal.apart import ApartProposer
-from api.proposal.requested import ProposalRequest, RequestedProposal
+from api.proposal.requested import (
+    ConfirmationRequest,
+    ProposalRequest,
+    RequestedConfirmation,
+    RequestedProposal,
+    RequestedRecording,
+)
 from api.replay.task_tests import BadTestError
+from detectors.model.json_value import JsonObject
 
 router = APIRouter(tags=["tasks"])
 MAX_RECORDINGS = 20
@@ -26,7 +34,7 @@ FRAMES = 2
 """How many times the largest size of a segment a request may have."""
 
 
-class ProposalRecording(Body):
+class SentRecording(Body):
     """A recorded run, inline as in a task's tests: ``frames`` is a .mrec file in base64, ``lines``
     the text of a .jsonl file; one of both."""
 
@@ -34,16 +42,33 @@ class ProposalRecording(Body):
     outcome: Literal["good", "bad"]
     frames: str | None = None
     lines: str | None = None
-    instruction: Annotated[str, Field(min_length=1, max_length=10_000, pattern=TEXT)] | None = None
-    """What the agent was told in it, of recordings of several instances of a template; then each
-    recording says so."""
 
     @model_validator(mode="after")
-    def check_content(self) -> ProposalRecording:
+    def check_content(self) -> SentRecording:
         """Refuse a recording with no content, or with two."""
         if (self.frames is None) == (self.lines is None):
             raise ValueError("expected either frames or lines")
         return self
+
+    def as_request(self, instruction: str | None = None) -> RequestedRecording:
+        """Return it as the process that reads it has it; ``instruction``: what the agent was told
+        in it."""
+        texts = {"frames": self.frames, "lines": self.lines}
+        content: JsonObject = {key: text for key, text in texts.items() if text is not None}
+        return {
+            "name": self.name,
+            "outcome": self.outcome,
+            "content": content,
+            "instruction": instruction,
+        }
+
+
+class ProposalRecording(SentRecording):
+    """A recorded run, with what the agent was told in it where it is of a template."""
+
+    instruction: Annotated[str, Field(min_length=1, max_length=10_000, pattern=TEXT)] | None = None
+    """What the agent was told in it, of recordings of several instances of a template; then each
+    recording says so."""
 
 
 class ProposeTask(Body):
@@ -56,6 +81,14 @@ class ProposeTask(Body):
     id: Annotated[str, Field(min_length=1, max_length=512)] = "proposal"
     origin: Annotated[str, Field(max_length=2_000)] | None = None
     """The site; by default where most pages were opened."""
+
+
+class ConfirmDraft(Body):
+    """A drafted task file, and the recordings that are to confirm it: each success has to reach its
+    goal, and no failure."""
+
+    draft: Annotated[str, Field(min_length=1)]
+    recordings: Annotated[list[SentRecording], Field(min_length=1, max_length=MAX_RECORDINGS)]
 
 
 async def _read_content(
@@ -90,25 +123,52 @@ async def propose_requested(
     """Return the proposal that a request's body asks for. Raises `InvalidError`,
     and `ProposerCrashError`."""
     body = await asyncio.to_thread(parse_body, ProposeTask, content)
-    request = {
-        "recordings": [
-            {
-                "name": one.name,
-                "outcome": one.outcome,
-                "content": {
-                    key: text
-                    for key, text in (("frames", one.frames), ("lines", one.lines))
-                    if text is not None
-                },
-                "instruction": one.instruction,
-            }
-            for one in body.recordings
-        ],
+    request: ProposalRequest = {
+        "recordings": [one.as_request(one.instruction) for one in body.recordings],
         "instruction": body.instruction,
         "id": body.id,
         "origin": body.origin,
     }
     try:
-        return await proposer.propose(tenant, cast(ProposalRequest, request))
+        return await proposer.propose(tenant, request)
+    except BadTestError as error:
+        raise InvalidError(str(error)[:1_000], errors=[error.as_problem()]) from None
+
+
+@router.post(
+    "/v1/tasks:confirm",
+    summary="Confirm a drafted task by recordings",
+    response_model=ConfirmationShape,
+    responses=problems(401, 403, 413, 422, 500),
+    openapi_extra=takes(ConfirmDraft),
+)
+async def confirm(
+    who: Annotated[Principal, requires(AUTHOR)],
+    content: Annotated[bytes, Depends(_read_content)],
+    proposer: ProposerPart,
+    limits: LimitsPart,
+) -> Response:
+    """Hold a draft against recordings, as `milestoned task propose --draft` does. What all
+    successes reached stays; the task is no draft any more, and has the recordings as its tests. A
+    recording that does not confirm it is named. Nothing is stored: a read, so it may be
+    repeated."""
+    return answer(dict(await confirm_requested(proposer, limits, who.tenant, content)))
+
+
+async def confirm_requested(
+    proposer: ApartProposer, limits: Limits, tenant: str, content: bytes
+) -> RequestedConfirmation:
+    """Return the confirmed task that a request's body asks for. Raises as `propose_requested`."""
+    body = await asyncio.to_thread(parse_body, ConfirmDraft, content)
+    size = len(body.draft.encode("utf-8", "replace"))
+    if size > limits.task_bytes:
+        error = BadTestError("draft", f"{size} bytes", f"at most {limits.task_bytes}")
+        raise InvalidError(str(error), errors=[error.as_problem()])
+    request: ConfirmationRequest = {
+        "draft": body.draft,
+        "recordings": [one.as_request() for one in body.recordings],
+    }
+    try:
+        return await proposer.confirm(tenant, request)
     except BadTestError as error:
         raise InvalidError(str(error)[:1_000], errors=[error.as_problem()]) from None

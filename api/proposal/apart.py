@@ -8,14 +8,20 @@ import os
 import signal
 import sys
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 from weakref import WeakValueDictionary
 
 import orjson
 import structlog
 
 from api.core.errors import ProposerCrashError
-from api.proposal.requested import OUT_OF_MEMORY, ProposalRequest, RequestedProposal
+from api.proposal.answering import OUT_OF_MEMORY
+from api.proposal.requested import (
+    ConfirmationRequest,
+    ProposalRequest,
+    RequestedConfirmation,
+    RequestedProposal,
+)
 from api.replay.task_tests import BadTestError
 
 NICE = 10
@@ -47,19 +53,30 @@ class ApartProposer:
     async def propose(self, tenant: str, request: ProposalRequest) -> RequestedProposal:
         """Return what `propose_task` does. Raises `BadTestError`, also for what exceeds the budget,
         and `ProposerCrashError` where the process ended for another reason."""
+        answer = await self._ask(tenant, request)
+        return cast(RequestedProposal, answer["proposal"])
+
+    async def confirm(self, tenant: str, request: ConfirmationRequest) -> RequestedConfirmation:
+        """Return what `confirm_draft` does. Raises as `propose`."""
+        answer = await self._ask(tenant, request)
+        return cast(RequestedConfirmation, answer["confirmation"])
+
+    async def _ask(
+        self, tenant: str, request: ProposalRequest | ConfirmationRequest
+    ) -> dict[str, object]:
         lock = self._locks.setdefault(tenant, asyncio.Lock())
         async with lock, self._turns:
-            return await _propose_apart(orjson.dumps(request), self._budget)
+            return await _answer_apart(orjson.dumps(request), self._budget)
 
 
-async def _propose_apart(request: bytes, budget: ProposalBudget) -> RequestedProposal:
+async def _answer_apart(request: bytes, budget: ProposalBudget) -> dict[str, object]:
     places = os.pathsep.join(filter(None, sys.path))
     call = f"main({budget.cpu_s}, {budget.memory})"
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
         "-c",
-        f"import os; os.nice({NICE}); from api.proposal.requested import main; {call}",
+        f"import os; os.nice({NICE}); from api.proposal.answering import main; {call}",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -77,10 +94,10 @@ async def _propose_apart(request: bytes, budget: ProposalBudget) -> RequestedPro
             await child.wait()
     if child.returncode != 0 or not output:
         raise _explain_end(child.returncode, errors, budget)
-    answer = orjson.loads(output)
+    answer: dict[str, Any] = orjson.loads(output)
     if "problem" in answer:
         raise BadTestError(*answer["problem"])
-    return cast(RequestedProposal, answer["proposal"])
+    return answer
 
 
 def _explain_end(status: int | None, errors: bytes, budget: ProposalBudget) -> Exception:

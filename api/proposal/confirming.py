@@ -25,8 +25,23 @@ _WORDS: Mapping[Reached, str] = {
 }
 
 
+class NotADraftError(NotEditableError):
+    """A task that is no draft: its version does not say so."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(f"version: got {version[:80]}, expected {self.expected}")
+        self.version = version
+
+    expected = f"that of a draft, such as 1{DRAFT_SUFFIX}"
+
+
 class NotConfirmedError(ValueError):
-    """The recordings do not confirm the draft; the message says which of its parts, and where."""
+    """The recordings do not confirm the draft: ``recording`` is the name of the one that does not,
+    None where the draft is of a kind that none can confirm; ``found`` what is so in it."""
+
+    def __init__(self, recording: str | None, found: str, expected: str) -> None:
+        super().__init__(f"{found}, expected {expected}")
+        self.recording, self.found, self.expected = recording, found, expected
 
 
 class LeftOut(NamedTuple):
@@ -60,7 +75,10 @@ def confirm(task: Task, good: Sequence[RecordedRun], bad: Sequence[RecordedRun])
     """
     in_good = {log.name: _read_log(task, log) for log in good}
     in_bad = {log.name: _read_log(task, log) for log in bad}
-    for goal in _goals_of(task):
+    goals = _goals_of(task)
+    if not goals:
+        raise NotConfirmedError(None, "milestones: none is a goal", "one, which a success reaches")
+    for goal in goals:
         _require_goal_in_successes(task, goal, in_good)
         _require_no_goal_in_failures(goal, in_bad)
     kept: dict[str, KeptMilestone] = {}
@@ -88,8 +106,9 @@ def _require_goal_in_successes(
             continue
         missing = [id for id in _required_by(task, goal) if reached[id] != "yes"]
         raise NotConfirmedError(
-            f"{goal} is {_WORDS[reached[goal]]} {name}, expected a success to reach it;"
-            f" missing: {', '.join(missing) or 'nothing'}"
+            name,
+            f"{goal} is {_WORDS[reached[goal]]} {name}",
+            f"a success to reach it; missing: {', '.join(missing) or 'nothing'}",
         )
 
 
@@ -97,7 +116,7 @@ def _require_no_goal_in_failures(goal: str, failures: Mapping[str, Mapping[str, 
     """Raise `NotConfirmedError` for the first failure that reaches the goal."""
     for name, reached in failures.items():
         if reached[goal] == "yes":
-            raise NotConfirmedError(f"{goal} is reached in {name}, expected no failure to")
+            raise NotConfirmedError(name, f"{goal} is reached in {name}", "no failure to")
 
 
 def _list_doubts(id: str, successes: Mapping[str, Mapping[str, Reached]]) -> list[str]:
@@ -147,13 +166,11 @@ def _describe_kept(reached: KeptMilestone, counts: RecordingCounts) -> str:
 
 
 def written_draft_version(task: Task) -> str:
-    """Return the version that a draft has once it is confirmed. Raises `NotEditableError` for a
-    task that is none."""
+    """Return the version that a draft has once it is confirmed. Raises `NotADraftError` for a task
+    that is none."""
     version = task.version.partition("+")[0]
     if not version.endswith(DRAFT_SUFFIX) or version == DRAFT_SUFFIX:
-        raise NotEditableError(
-            f"version: got {version[:80]}, expected that of a draft, such as 1{DRAFT_SUFFIX}"
-        )
+        raise NotADraftError(version)
     return version.removesuffix(DRAFT_SUFFIX)
 
 

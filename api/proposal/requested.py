@@ -1,22 +1,17 @@
-"""A proposal of recordings that somebody sent: read, mined and written as a task file. Pure.
-
-`main` reads a request on standard input and writes {proposal} or {problem} as JSON: strangers'
-recordings are read and mined in a process of its own (api/proposal/apart.py), within limits.
-"""
+"""What is proposed of recordings that somebody sent, and which of them confirm a draft: they are
+read, compared and written as a task file. Pure."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Iterator, Sequence
+from typing import TypedDict, final
 
-import orjson
-
-from api.core.process_limits import limit_process
 from api.proposal.candidates import find_origin
+from api.proposal.confirmed_task import confirm_with_tests
+from api.proposal.confirming import NotADraftError, NotConfirmedError
 from api.proposal.mining import Proposal, RecordedRun
 from api.proposal.slots import NoTemplateError
+from api.proposal.task_text import NotEditableError
 from api.proposal.tested_task import (
     HEAD_KEYS,
     NO_INSTRUCTION,
@@ -28,14 +23,11 @@ from api.proposal.tested_task import (
 from api.proposal.weighing import MilestoneWeight
 from api.proposal.writing import RecordingCounts, TaskHead, name_milestones
 from api.replay.task_tests import BadTestError, read_of
-from api.tasks.plugins import load_plugins
 from api.tasks.task_files import BadTaskError
 from detectors.model.json_value import JsonObject
 
 MAX_EVENTS = 50_000
 """Events of all recordings of a request."""
-OUT_OF_MEMORY = 71
-"""The exit status of a process that had too little memory."""
 
 
 class RequestedRecording(TypedDict):
@@ -48,6 +40,7 @@ class RequestedRecording(TypedDict):
     instruction: str | None
 
 
+@final
 class ProposalRequest(TypedDict):
     """What is proposed from; an ``origin`` of None is found in the recordings. ``instruction``:
     what the agent was told, a template where the recordings have instructions of their own."""
@@ -56,6 +49,14 @@ class ProposalRequest(TypedDict):
     instruction: str
     id: str
     origin: str | None
+
+
+@final
+class ConfirmationRequest(TypedDict):
+    """A draft's text, and the recordings that are to confirm it; none has an instruction."""
+
+    draft: str
+    recordings: list[RequestedRecording]
 
 
 class MilestoneEvidence(TypedDict):
@@ -86,6 +87,35 @@ class RequestedProposal(TypedDict):
     tests: list[JsonObject]
 
 
+class ConfirmedMilestone(TypedDict):
+    """In how many successes and failures a milestone that stays was reached; ``unknown_bad``: the
+    failures in which that is not known."""
+
+    id: str
+    in_good: int
+    in_bad: int
+    unknown_bad: int
+
+
+class DroppedMilestone(TypedDict):
+    """A milestone of a draft that the confirmed task does not have, and why."""
+
+    id: str
+    why: str
+
+
+class RequestedConfirmation(TypedDict):
+    """A confirmed task file, with its evidence; ``limits`` and ``tests`` as a proposal has them."""
+
+    yaml: str
+    good: int
+    bad: int
+    milestones: list[ConfirmedMilestone]
+    left_out: list[DroppedMilestone]
+    limits: dict[str, float | None]
+    tests: list[JsonObject]
+
+
 def propose_task(request: ProposalRequest) -> RequestedProposal:
     """Propose a task from the recordings of a request. Raises `BadTestError` for what cannot be
     read or proposed from, which names its place in the request."""
@@ -110,6 +140,49 @@ def propose_task(request: ProposalRequest) -> RequestedProposal:
         "limits": {run.name: limit for run, limit in zip(runs.bad, made.limits, strict=True)},
         "tests": list(made.tests),
     }
+
+
+def confirm_draft(request: ConfirmationRequest) -> RequestedConfirmation:
+    """Hold a draft against the recordings of a request. Raises `BadTestError` for what cannot be
+    read, for a text that is no draft, and for a recording that does not confirm it."""
+    recordings = request["recordings"]
+    good, bad = _read_outcomes(recordings)
+    files = [_name_file(one) for one in _sort_by_outcome(recordings)]
+    try:
+        made = confirm_with_tests(request["draft"], good, bad, files)
+    except BadTaskError as error:
+        problem = error.problems[0]
+        is_whole = problem.path.startswith("(")  # it is no YAML, or no object
+        place = "draft" if is_whole else f"draft.{problem.path}"
+        raise BadTestError(place, problem.value, problem.wanted) from None
+    except NotADraftError as error:
+        raise BadTestError("draft.version", error.version[:80], error.expected) from None
+    except NotEditableError as error:
+        raise BadTestError("draft", request["draft"][:80], str(error)) from None
+    except NotConfirmedError as error:
+        raise _as_unconfirmed(error, recordings) from None
+    return {
+        "yaml": made.text,
+        "good": made.counts.good,
+        "bad": made.counts.bad,
+        "milestones": [
+            {"id": id, "in_good": kept.good, "in_bad": kept.bad, "unknown_bad": kept.unknown_bad}
+            for id, kept in made.confirmation.kept.items()
+        ],
+        "left_out": [{"id": one.id, "why": one.why} for one in made.confirmation.left_out],
+        "limits": {run.name: limit for run, limit in zip(bad, made.limits, strict=True)},
+        "tests": list(made.tests),
+    }
+
+
+def _as_unconfirmed(
+    error: NotConfirmedError, recordings: Sequence[RequestedRecording]
+) -> BadTestError:
+    """Return the refusal of the recording that does not confirm a draft, else of the draft."""
+    names = [one["name"] for one in recordings]
+    if error.recording is None:
+        return BadTestError("draft", error.found, error.expected)
+    return BadTestError(f"recordings[{names.index(error.recording)}]", error.found, error.expected)
 
 
 def _check_head(request: ProposalRequest) -> None:
@@ -138,11 +211,7 @@ def _compare(request: ProposalRequest) -> ComparedRuns:
     """Return the recordings of a request, with the values of a template's slots where they have
     instructions of their own. Raises `BadTestError`."""
     recordings = request["recordings"]
-    read = list(_read_runs(recordings))
-    good = [run for run, outcome in read if outcome == "good"]
-    bad = [run for run, outcome in read if outcome == "bad"]
-    if not good:
-        raise BadTestError("recordings", len(read), "one at least whose outcome is good")
+    good, bad = _read_outcomes(recordings)
     runs = ComparedRuns(good, bad, request["instruction"])
     told = [one["instruction"] for one in _sort_by_outcome(recordings)]
     instructions = [text for text in told if text is not None]
@@ -156,6 +225,18 @@ def _compare(request: ProposalRequest) -> ComparedRuns:
         return fill_slots(runs, instructions)
     except NoTemplateError as error:
         raise _as_place(error, recordings) from None
+
+
+def _read_outcomes(
+    recordings: Sequence[RequestedRecording],
+) -> tuple[list[RecordedRun], list[RecordedRun]]:
+    """Return the recorded successes, one at least, and failures. Raises `BadTestError`."""
+    read = list(_read_runs(recordings))
+    good = [run for run, outcome in read if outcome == "good"]
+    bad = [run for run, outcome in read if outcome == "bad"]
+    if not good:
+        raise BadTestError("recordings", len(read), "one at least whose outcome is good")
+    return good, bad
 
 
 def _as_place(error: NoTemplateError, recordings: Sequence[RequestedRecording]) -> BadTestError:
@@ -209,25 +290,3 @@ def _list_evidence(proposal: Proposal, counts: RecordingCounts) -> Iterator[Mile
             "lift": weight.lift,
             "weight": None if support in proposal.guards else weight.value,
         }
-
-
-def answer_request(content: bytes) -> Mapping[str, object]:
-    """Return what is answered to a request: {proposal}, or {problem} with path, value, wanted."""
-    try:
-        return {"proposal": propose_task(orjson.loads(content))}
-    except BadTestError as error:
-        return {"problem": [error.path, str(error.value)[:120], error.wanted[:600]]}
-
-
-def main(cpu_s: int, memory: int) -> None:
-    """Read standard input, answer on standard output, within seconds of a core and bytes of memory.
-    Exits with `OUT_OF_MEMORY` where the memory does not suffice."""
-    load_plugins()
-    try:
-        limit_process(cpu_s, memory)
-        sys.stdout.buffer.write(orjson.dumps(answer_request(sys.stdin.buffer.read())))
-        sys.stdout.buffer.flush()
-    except (MemoryError, ImportError, SystemError, orjson.JSONDecodeError):
-        # Without memory a library cannot be mapped, C code may fail without an exception of its
-        # own, and orjson cannot read the request, which the service wrote as JSON.
-        os._exit(OUT_OF_MEMORY)  # nothing is tidied up: that could need memory

@@ -47,7 +47,7 @@ class TaskText:
 
     def set_weight(self, id: str, weight: float) -> None:
         """Give a milestone a weight, in place of the one that it has."""
-        milestone, fields = self._nodes[id]
+        milestone, fields = self._find(id)
         old = fields.get("weight")
         if isinstance(old, yaml.ScalarNode):
             is_inside = (
@@ -66,7 +66,7 @@ class TaskText:
 
     def comment(self, id: str, lines: Sequence[str]) -> None:
         """Put comments above a milestone, one a line."""
-        milestone, _ = self._nodes[id]
+        milestone, _ = self._find(id)
         begin = self._text.rfind("\n", 0, milestone.start_mark.index) + 1
         indent = re.match(r"[ ]*", self._text[begin:])
         spaces = indent[0] if indent is not None else ""
@@ -84,7 +84,7 @@ class TaskText:
 
     def remove(self, id: str) -> None:
         """Take a milestone out, with the comments above it."""
-        milestone, _ = self._nodes[id]
+        milestone, _ = self._find(id)
         order = [node for node, _ in self._nodes.values()]
         place = order.index(milestone)
         begin = self._begin_of(milestone)
@@ -93,6 +93,13 @@ class TaskText:
         if begin >= end or milestone.start_mark.column == 0:
             raise NotEditableError(f"milestone {id}: expected it in lines of its own")
         self._edits.append((begin, end, ""))
+
+    def _find(self, id: str) -> tuple[yaml.MappingNode, Mapping[str, yaml.Node]]:
+        """Return a milestone's place in the text, with its keys."""
+        found = self._nodes.get(id)
+        if found is None:
+            raise NotEditableError(f"milestone {id}: expected it in the file itself")
+        return found
 
     def _begin_of(self, milestone: yaml.Node) -> int:
         """Return where the lines of a milestone begin: the comments above it belong to it."""

@@ -11,9 +11,10 @@ from typing import Annotated
 
 from api.core.yaml_text import MAX_BYTES, BadYamlError, read_yaml
 from api.proposal.candidates import find_origin
-from api.proposal.confirming import NotConfirmedError, confirm, write_confirmed
+from api.proposal.confirmed_task import confirm_with_tests
+from api.proposal.confirming import NotConfirmedError
 from api.proposal.drafting import TaskDraftError, draft_at_judge, find_named_origin
-from api.proposal.mining import RecordedRun, score_log
+from api.proposal.mining import RecordedRun
 from api.proposal.slots import NoTemplateError
 from api.proposal.task_text import NotEditableError
 from api.proposal.tested_task import (
@@ -21,19 +22,17 @@ from api.proposal.tested_task import (
     ComparedRuns,
     check_head,
     fill_slots,
-    list_tests,
     propose_with_tests,
 )
-from api.proposal.writing import RecordingCounts, TaskHead
+from api.proposal.writing import TaskHead
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import read_log
 from api.stages.judge.settings import judge_settings
 from api.stages.peer import RefusedError, UnreachableError
-from api.tasks.task_files import BadTaskError, load_task_yaml
+from api.tasks.task_files import BadTaskError
 from common.command_line import option
 from common.regular_file import NotRegularError, read_regular
 from detectors.model.codec import CodecError
-from detectors.task.ruleset import compile_task
 
 
 def run(
@@ -128,14 +127,7 @@ def _confirm(file: Path, from_: Sequence[Path], against: Sequence[Path], out: Pa
     try:
         good, bad = _read_all(from_), _read_all(against)
         text = read_regular(file, MAX_BYTES).decode()
-        task = load_task_yaml(text)
-        confirmation = confirm(task, good, bad)
-        counts = RecordingCounts(len(good), len(bad))
-        confirmed = load_task_yaml(write_confirmed(text, task, confirmation, counts, ()))
-        limits = [score_log(compile_task(confirmed), log) for log in bad]
-        adversaries = zip(_name_files(against, out), limits, strict=True)
-        tests = list_tests(_name_files(from_, out), adversaries)
-        written = write_confirmed(text, task, confirmation, counts, tests)
+        confirmed = confirm_with_tests(text, good, bad, _name_files((*from_, *against), out))
     except NotConfirmedError as error:
         print(f"{file}: {error}", file=sys.stderr)
         return 1
@@ -149,9 +141,9 @@ def _confirm(file: Path, from_: Sequence[Path], against: Sequence[Path], out: Pa
     except (NotRegularError, UnicodeDecodeError) as error:
         print(f"{file}: {error}", file=sys.stderr)
         return 2
-    for one in confirmation.left_out:
+    for one in confirmed.confirmation.left_out:
         print(f"left out {one.id}: {one.why}", file=sys.stderr)
-    _keep(written, out)
+    _keep(confirmed.text, out)
     return 0
 
 

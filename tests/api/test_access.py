@@ -32,6 +32,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("POST", "/v1/rubrics:draft"): {**NONE, "admin": True, "tasks": True},
     ("POST", "/v1/tasks:propose"): {**NONE, "admin": True, "tasks": True},
     ("POST", "/v1/tasks:draft"): {**NONE, "admin": True, "tasks": True},
+    ("POST", "/v1/tasks:confirm"): {**NONE, "admin": True, "tasks": True},
     ("POST", "/v1/tasks"): {**NONE, "admin": True, "tasks": True},
     ("GET", "/v1/tasks"): {**OK, "tasks": True},
     ("GET", "/v1/tasks/{id:path}"): {**OK, "tasks": True},

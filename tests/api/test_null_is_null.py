@@ -381,7 +381,7 @@ ROUTES: dict[str, Any] = {
 NO_REWARD = """
 POST /v1/episodes/{episode}/events, GET /v1/episodes/{episode}/events, GET /v1/episodes/{episode}/commands,
 GET /v1/episodes/{episode}/plan, POST /v1/episodes/{episode}/steps, POST /v1/episodes/{episode}/steps/{step}:end,
-POST /v1/reward-model/preferences, POST /v1/rubrics:draft, POST /v1/tasks:propose, POST /v1/tasks:draft,
+POST /v1/reward-model/preferences, POST /v1/rubrics:draft, POST /v1/tasks:propose, POST /v1/tasks:draft, POST /v1/tasks:confirm,
 POST /v1/episodes/{episode}/answers, POST /v1/episodes/{episode}/evidence,
 POST /v1/episodes/{episode}/tools:call, POST /v1/episodes/{episode}/tools:return,
 POST /v1/episodes, POST /v1/episodes:heartbeat, DELETE /v1/episodes/{episode}, GET /v1/episodes/{episode}/verdicts,

@@ -47,7 +47,7 @@ async def test_posts_tell_their_bodies_and_keys(document: dict[str, Any]) -> Non
     unkeyed = {"/v1/rewards:query", "/v1/episodes/{episode}/events", "/v1/score"}
     unkeyed |= {"/v1/groups:score", "/v1/episodes:sample", "/v1/episodes:heartbeat"}
     unkeyed |= {"/v1/reward-model/preferences", "/v1/rubrics:draft", "/v1/tasks:propose"}
-    unkeyed |= {"/v1/tasks:draft"}
+    unkeyed |= {"/v1/tasks:draft", "/v1/tasks:confirm"}
     unkeyed |= {
         told(path) for _, path in ALLOWED if path.startswith("/v1/sandboxes")
     }  # a daemon says who it is

@@ -11,17 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from api.cli.main import main
+from api.proposal.answering import answer_request
 from api.proposal.apart import ApartProposer, ProposalBudget
-from api.proposal.requested import (
-    MAX_EVENTS,
-    ProposalRequest,
-    RequestedRecording,
-    answer_request,
-)
+from api.proposal.requested import MAX_EVENTS, ProposalRequest, RequestedRecording
 from api.replay.task_tests import BadTestError
 from api.tasks.task_files import load_task_yaml
 from detectors.model.codec import encode_event
@@ -154,13 +149,22 @@ async def test_a_request_is_bounded(service: Service) -> None:
 def test_events_of_all_recordings_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_EVENTS == 50_000
     monkeypatch.setattr("api.proposal.requested.MAX_EVENTS", 10)
-    recordings = [
-        {"name": one["name"], "outcome": "good", "content": {"frames": one["frames"]}}
+    recordings: list[RequestedRecording] = [
+        {
+            "name": one["name"],
+            "outcome": "good",
+            "content": {"frames": one["frames"]},
+            "instruction": None,
+        }
         for one in (GOOD, {**GOOD, "name": "again.mrec"})
     ]
-    told_nothing = [{**one, "instruction": None} for one in recordings]
-    request = {"recordings": told_nothing, "instruction": "", "id": "a", "origin": None}
-    told: Any = answer_request(orjson.dumps(request))["problem"]
+    request: ProposalRequest = {
+        "recordings": recordings,
+        "instruction": "",
+        "id": "a",
+        "origin": None,
+    }
+    told: Any = answer_request(request)["problem"]
     path, value, wanted = told
     assert (path, wanted) == ("recordings[1]", "events, at most 10 in all recordings")
     assert int(value) == 2 * 8

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import orjson
 import pytest
 from playwright.async_api import FilePayload, Page, expect
 
+from api.proposal.drafting import read_draft, write_draft
+from api.proposal.writing import TaskHead
 from tests.api.service import TASK, events, frames
 from tests.pages.looking import is_accessible
 from tests.pages.test_in_a_browser import CLOSED, Site, acted, page, site
@@ -150,6 +153,46 @@ async def test_a_task_is_proposed_from_recordings_into_the_editor(page: Page, tw
     await is_accessible(page)
     await page.get_by_role("button", name="Try it").click()
     await expect(page.get_by_text("shop/proposed version 1")).to_be_visible()
+
+
+async def test_a_draft_in_the_editor_is_confirmed_by_recordings(page: Page, two: Two) -> None:
+    """What stands in the editor is held against the form's recordings; what does not confirm it is
+    said, and leaves it as it is."""
+    milestones = [
+        {"id": "cart", "why": "", "when": {"url_reached": {"url": "/cart"}}},
+        {"id": "help", "why": "", "when": {"url_reached": {"url": "/help"}}},
+        {"id": "buy", "why": "", "when": {"element_clicked": {"role": "button", "name": "Buy"}}},
+    ]
+    answer = orjson.dumps({"milestones": milestones, "goal": ["buy"]}).decode()
+    head = TaskHead("shop/drafted", "Buy it.", "http://shop.test")
+    draft = write_draft(head, read_draft(answer), "a-model")
+    kind = "application/octet-stream"
+    good = recorded((went("/"),), (went("/cart"), clicked("Buy")))
+    bad = recorded((went("/"),), (went("/cart"),))
+    right: FilePayload = {"name": "good.mrec", "mimeType": kind, "buffer": good}
+    wrong: FilePayload = {"name": "bad.mrec", "mimeType": kind, "buffer": bad}
+    await page.goto("/editor")
+    text = page.get_by_role("textbox", name="The task, in YAML")
+    await text.fill(draft)
+    told = page.locator("#proposing .proposed")
+    confirm = page.get_by_role("button", name="Confirm the draft below")
+    await confirm.click()
+    await expect(told).to_contain_text("Not confirmed: choose a recorded success")
+    await page.get_by_label("Successes").set_input_files([wrong])
+    await confirm.click()
+    await expect(told).to_contain_text("Not confirmed: recordings[0]: got 'done is not reached in")
+    await expect(text).to_contain_text("1-draft")
+    await page.get_by_label("Successes").set_input_files([right])
+    await page.get_by_label("Failures").set_input_files([wrong])
+    await confirm.click()
+    await expect(told).to_contain_text("Confirmed by 1 success and 1 failure")
+    await expect(told).to_contain_text("buy: in 1 of 1 successes and 0 of 1 failures")
+    await expect(told).to_contain_text("Left out: help, not reached in good.mrec.")
+    await expect(text).to_contain_text("Drafted by a model, confirmed by 1 successes")
+    await expect(text).not_to_contain_text("1-draft")
+    await is_accessible(page)
+    await page.get_by_role("button", name="Try it").click()
+    await expect(page.get_by_text("shop/drafted version 1")).to_be_visible()
 
 
 async def test_the_fleet_moves_without_a_reload(site: Site, page: Page, two: Two) -> None:

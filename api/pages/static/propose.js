@@ -1,5 +1,5 @@
 // The form that proposes a task from recordings, or has one drafted from its instruction where there are none: files are
-// read here and sent as JSON, the YAML goes into the editor.
+// read here and sent as JSON, the YAML goes into the editor. Recordings confirm a draft that stands in the editor.
 const place = document.getElementById("proposing");
 const form = place.querySelector("form");
 const told = place.querySelector(".proposed");
@@ -9,26 +9,39 @@ place.hidden = false;
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const button = form.querySelector("button");
-  button.disabled = true;
+  const buttons = form.querySelectorAll("button");
+  const confirms = event.submitter?.value === "confirm";
   const count = OUTCOMES.reduce((sum, outcome) => sum + form.elements[outcome].files.length, 0);
-  show(line(count ? "Reading the recordings and comparing them…" : "Asking the judge's model for a draft…"));
+  for (const button of buttons) button.disabled = true;
+  show(line(count || confirms ? "Reading the recordings and comparing them…" : "Asking the judge's model for a draft…"));
   try {
-    await (count ? propose() : draft());
+    await (confirms ? confirm() : count ? propose() : draft());
   } catch (error) {
-    show(line(`No proposal: ${error.message}`, "wrong"));
+    show(line(`${confirms ? "Not confirmed" : "No proposal"}: ${error.message}`, "wrong"));
   } finally {
-    button.disabled = false;
+    for (const button of buttons) button.disabled = false;
   }
 });
 
 async function propose() {
+  const proposal = await ask("/editor/propose", { recordings: await chosen(), ...head() });
+  if (proposal) replace(proposal.yaml, evidence(proposal));
+}
+
+async function chosen() {
   const recordings = [];
   for (const outcome of OUTCOMES) {
     for (const file of form.elements[outcome].files) recordings.push(await recording(file, outcome));
   }
-  const proposal = await ask("/editor/propose", { recordings, ...head() });
-  if (proposal) replace(proposal.yaml, evidence(proposal));
+  return recordings;
+}
+
+async function confirm() {
+  if (!form.elements.good.files.length) throw new Error("choose a recorded success: a draft is confirmed by one that reaches its goal");
+  const text = document.getElementById("text").value;
+  if (!text.trim()) throw new Error("there is no draft below");
+  const confirmed = await ask("/editor/confirm", { draft: text, recordings: await chosen() });
+  if (confirmed) replace(confirmed.yaml, kept(confirmed));
 }
 
 async function draft() {
@@ -77,6 +90,17 @@ function evidence({ good, bad, decided, notes, milestones }) {
       + `event ${one.event} of ${one.recording}; ${weight}`));
   }
   list.append(...notes.map((note) => item(`Note: ${note}.`)));
+  return [head, list];
+}
+
+function kept({ good, bad, milestones, left_out }) {
+  const head = line(`Confirmed by ${counted(good, "success", "successes")} and ${counted(bad, "failure", "failures")}: it is no draft any more.`);
+  const list = document.createElement("ul");
+  for (const one of milestones) {
+    const unknown = one.unknown_bad ? `, not known in ${one.unknown_bad}` : "";
+    list.append(item(`${one.id}: in ${one.in_good} of ${good} successes and ${one.in_bad} of ${bad} failures${unknown}`));
+  }
+  list.append(...left_out.map((one) => item(`Left out: ${one.id}, ${one.why}.`)));
   return [head, list];
 }
 
