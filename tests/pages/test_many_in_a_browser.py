@@ -15,7 +15,7 @@ from tests.api.service import TASK, events, frames
 from tests.pages.looking import is_accessible
 from tests.pages.test_in_a_browser import CLOSED, Site, acted, page, site
 from tests.support.chromium import needs_chromium
-from tests.support.logs import Said, clicked, episode, went
+from tests.support.logs import Said, clicked, episode, filled, went
 
 __all__ = ["page", "site"]
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -155,6 +155,41 @@ async def test_a_task_is_proposed_from_recordings_into_the_editor(page: Page, tw
     await expect(page.get_by_text("shop/proposed version 1")).to_be_visible()
 
 
+async def test_a_template_is_proposed_from_recordings_that_say_what_was_told_in_each(
+    page: Page, two: Two
+) -> None:
+    """The form asks it of each chosen recording; one without is named, and what was written stays."""
+    kind = "application/octet-stream"
+    files: list[FilePayload] = [
+        {
+            "name": f"{item}.mrec",
+            "mimeType": kind,
+            "buffer": recorded((went(f"/{item}"),), (filled("Item", item), clicked("Buy"))),
+        }
+        for item in ("lamp", "desk", "chair")
+    ]
+    await page.goto("/editor")
+    await expect(page.get_by_text("A template: what the agent was told")).to_be_hidden()
+    await page.get_by_label("Successes").set_input_files(files[:2])
+    await page.get_by_label("In lamp.mrec").fill("Buy the lamp.")
+    propose = page.get_by_role("button", name="Propose", exact=True)
+    told = page.locator("#proposing .proposed")
+    await propose.click()
+    await expect(told).to_contain_text("No proposal: recordings[1].instruction: got 'None', wanted")
+    await page.get_by_label("Successes").set_input_files(files)
+    await expect(page.get_by_label("In lamp.mrec")).to_have_value("Buy the lamp.")
+    await page.get_by_label("In desk.mrec").fill("Buy the desk.")
+    await page.get_by_label("In chair.mrec").fill("Buy the chair.")
+    await is_accessible(page)
+    await page.get_by_label("What the agent was told", exact=True).fill("Buy the {item}.")
+    await propose.click()
+    await expect(told).to_contain_text("Proposed from 3 successes and 0 failures.")
+    text = page.get_by_role("textbox", name="The task, in YAML")
+    await expect(text).to_contain_text("instruction: Buy the {item}.")
+    await expect(text).to_contain_text("item: {example: lamp}")
+    await expect(text).to_contain_text("'/{item}'")
+
+
 async def test_a_draft_in_the_editor_is_confirmed_by_recordings(page: Page, two: Two) -> None:
     """What stands in the editor is held against the form's recordings; what does not confirm it is
     said, and leaves it as it is."""
@@ -172,6 +207,7 @@ async def test_a_draft_in_the_editor_is_confirmed_by_recordings(page: Page, two:
     right: FilePayload = {"name": "good.mrec", "mimeType": kind, "buffer": good}
     wrong: FilePayload = {"name": "bad.mrec", "mimeType": kind, "buffer": bad}
     await page.goto("/editor")
+    await page.locator(".cm-content").wait_for()
     text = page.get_by_role("textbox", name="The task, in YAML")
     await text.fill(draft)
     told = page.locator("#proposing .proposed")

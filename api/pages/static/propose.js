@@ -3,9 +3,27 @@
 const place = document.getElementById("proposing");
 const form = place.querySelector("form");
 const told = place.querySelector(".proposed");
+const instances = place.querySelector(".instances");
 const OUTCOMES = ["good", "bad"];
 
 place.hidden = false;
+
+// What the agent was told in each chosen recording; what was written of a file stays while it is chosen.
+for (const outcome of OUTCOMES) form.elements[outcome].addEventListener("change", () => {
+  const before = toldOf();
+  const labels = OUTCOMES.flatMap((of) => [...form.elements[of].files]).map(({ name }) => {
+    const label = document.createElement("label");
+    const input = document.createElement("input");
+    Object.assign(input, { type: "text", maxLength: 10_000, autocomplete: "off", value: before.get(name) ?? "" });
+    input.dataset.recording = name;
+    label.append(`In ${name} `, input);
+    return label;
+  });
+  instances.querySelector(".told").replaceChildren(...labels);
+  instances.hidden = labels.length < 2;
+});
+
+const toldOf = () => new Map([...instances.querySelectorAll("[data-recording]")].map((input) => [input.dataset.recording, input.value.trim()]));
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -24,7 +42,13 @@ form.addEventListener("submit", async (event) => {
 });
 
 async function propose() {
-  const proposal = await ask("/editor/propose", { recordings: await chosen(), ...head() });
+  const recordings = await chosen();
+  const told = toldOf();
+  // Of a template each recording has an instruction; the service names the one that has none.
+  if ([...told.values()].some(Boolean)) {
+    for (const one of recordings) one.instruction = told.get(one.name) || null;
+  }
+  const proposal = await ask("/editor/propose", { recordings, ...head() });
   if (proposal) replace(proposal.yaml, evidence(proposal));
 }
 
