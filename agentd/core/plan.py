@@ -19,7 +19,8 @@ class ProbePlan(TypedDict):
 
 class EpisodePlan(TypedDict, total=False):
     """An older service leaves out what it does not know; `quiet_ms` and `settle_ms` are there
-    always. ``hears`` None, or missing: a recording for no task in particular, of every kind.
+    always. ``hears`` None, or missing: a recording for no task in particular, of every kind but
+    those that are *asked* (`detectors.model.kinds.reported_kinds` says which are reported).
 
     ``also``, ``mask`` and ``visual`` are the daemon's own settings, put in beside the task's.
     """

@@ -19,6 +19,7 @@ from api.rewards.event_text import clip, line, telling
 from api.verdicts.recorded import DECIDED, GIVEN
 from common.command_line import new_app, option
 from detectors.model.codec import GENESIS, canonical, sha256
+from detectors.model.kinds import KINDS
 from detectors.model.types import Event
 
 SOUND, BROKEN, USAGE, OPEN = 0, 1, 2, 3
@@ -171,13 +172,16 @@ def show(
         return SOUND
     events: Iterable[Event] = _Passed(packed, recording).events()
     if selected is not None:
-        absent = _explain_absent(selected, passed)
-        if absent is not None:
+        absent, present = _find_absent(selected, passed)
+        unknown = [name for name in absent if name not in _KNOWN_NAMES]
+        if unknown:
             print(
-                f"--kinds {absent[0]}: is not in {recording}; there are {absent[1]}",
+                f"--kinds {unknown[0]}: is not in {recording}; there are {present}",
                 file=sys.stderr,
             )
             return USAGE
+        for name in absent:
+            print(f"note: --kinds {name}: none in {recording}", file=sys.stderr)
         events = (event for event in events if selected & _names_of(event.kind))
     if json:
         _print_json(events)
@@ -187,16 +191,13 @@ def show(
     return SOUND
 
 
-def _explain_absent(selected: set[str], passed: _Passed) -> tuple[str, str] | None:
-    """Return the first of the selected kinds that a recording has not, and those that it has; None
-    where it has all."""
+def _find_absent(selected: set[str], passed: _Passed) -> tuple[list[str], str]:
+    """Return those of the selected kinds that a recording has not, and in words those that it
+    has."""
     present: set[str] = set()
     for kind in passed.kinds:
         present |= _names_of(kind)
-    missing = sorted(selected - present)
-    if not missing:
-        return None
-    return missing[0], ", ".join(sorted(present))
+    return sorted(selected - present), ", ".join(sorted(present))
 
 
 def _show_sizes(recording: Path) -> int:
@@ -235,6 +236,10 @@ def _show_conditions(recording: Path, selected: set[str] | None, origin: str | N
 def _names_of(kind: str) -> set[str]:
     """What ``--kinds`` may select a kind by: itself, or its noun."""
     return {kind, kind.partition(".")[0]}
+
+
+_KNOWN_NAMES = frozenset().union(*map(_names_of, KINDS))
+"""What ``--kinds`` may select, whether or not a recording has it."""
 
 
 def _print_json(events: Iterable[Event]) -> None:

@@ -217,6 +217,17 @@ def test_a_kind_that_is_not_there_is_named(
     assert "--kinds weather: is not in" in capsys.readouterr().err
 
 
+def test_a_kind_that_could_be_there_and_is_not_is_no_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--kinds gap,events` finds gaps and losses of any recording, also of one without losses."""
+    path = write(tmp_path, WHOLE)
+    assert run("show", "--json", "--kinds", "gap,events", path) == 0
+    told = capsys.readouterr()
+    assert [orjson.loads(line)[0] for line in told.out.splitlines()] == [2, 3, 4]
+    assert told.err == f"note: --kinds events: none in {path}\n"
+
+
 def test_show_steps_is_a_line_a_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", "--steps", write(tmp_path, WHOLE)) == 0
     before, step, *_ = capsys.readouterr().out.splitlines()

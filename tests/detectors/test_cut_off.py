@@ -17,7 +17,7 @@ from agentd.sources.cdp.folds.tabs import MAX_TITLE_LENGTH
 from agentd.sources.cdp.network.headers import MAX_HEADER_LENGTH
 from agentd.sources.processes.fold import MAX_ARGUMENT_LENGTH
 from detectors.matchers import TextMatch
-from detectors.model.kinds import limits
+from detectors.model.kinds import KINDS, limits
 from detectors.sdk.request_facts import PARTIAL
 from tests.detectors.tables_probes import PROBES
 from tests.support.logs import Said, clicked, episode, filled, finished, ruleset, run
@@ -395,3 +395,16 @@ def test_the_limits_are_those_of_the_daemon() -> None:
         lengths.append(max(16, lengths[-1] // 2))
     assert frozenset(lengths) == limits.READ_ENDS
     assert (limits.READ_VALUES, limits.READ_COLUMNS) == (MAX_NODES, MAX_COLUMNS)
+
+
+def test_every_kind_that_can_be_cut_says_which_of_its_fields_goes_on() -> None:
+    """Else a task that wants the rest would be paid 0, and not null."""
+    can_be_cut = {name for name, kind in KINDS.items() if "cut?" in kind.fields}
+    assert len(can_be_cut) >= 10
+    silent = {
+        name for name in can_be_cut if all(one.longest is not None for one in limits.LIMITS[name])
+    }
+    assert not silent, (
+        f"{sorted(silent)}: expected a row of _OWN in detectors/model/kinds/limits.py for the field"
+        " beside `cut`: docs/how-to/add-a-source.md"
+    )
