@@ -1,4 +1,5 @@
-"""How fast one token may call and append: a token bucket each, kept as one number.
+"""How fast one token may call and append, and one tenant have drafts written: a token bucket each,
+kept as one number.
 
 Of a bucket only the moment is kept at which it will be full again (the generic cell rate algorithm,
 ITU-T I.371). An answer is due while that moment lies less than the burst ahead. What is asked is
@@ -21,6 +22,7 @@ from api.core.errors import TooManyError
 from api.core.settings import Limits
 
 _SWEPT = 10_000
+HOUR_S = 3_600
 
 
 class Buckets:
@@ -45,10 +47,12 @@ class Buckets:
 class Rates:
     """The rates of one process's callers; a rate of 0 is none."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
-        self._requests = Buckets(limits.burst_s)
-        self._bytes = Buckets(limits.burst_s)
+        self._requests = Buckets(limits.burst_s, clock)
+        self._bytes = Buckets(limits.burst_s, clock)
+        # An hour's worth, less half of one: that a clock is exact does not matter.
+        self._drafts = Buckets(HOUR_S * (1 - 0.5 / max(1, limits.drafts_per_hour)), clock)
 
     def request(self, who: Principal) -> None:
         """Count one request of the token. Raises `TooManyError` where it is over its rate."""
@@ -59,6 +63,14 @@ class Rates:
                 f"requests: more than {rate:g} a second with this token",
             )
             self._requests.take(who.id, 1, rate)
+
+    def draft(self, tenant: str) -> None:
+        """Count a draft that the judge's endpoint is asked for. Raises `TooManyError` where the
+        tenant has asked for an hour's worth."""
+        rate = self._limits.drafts_per_hour
+        if rate:
+            _refuse_after(self._drafts.wait(tenant), f"draft: more than {rate} an hour of a tenant")
+            self._drafts.take(tenant, 1, rate / HOUR_S)
 
     def may_append(self, who: Principal) -> None:
         """Raises `TooManyError` while bytes that were appended are still to be paid off."""

@@ -52,6 +52,7 @@ BACKLOG = 2_048
 WORKERS, MAX_WORKERS = 4, 64
 MAX_PORT = 65_535
 MAX_ENGINES_MIB = 1 << 20
+MAX_DRAFTS = 1_000_000
 
 
 def _default_workers() -> int:
@@ -136,6 +137,15 @@ class ServeSettings:
             read_seconds,
         ),
     ] = Limits().body_s
+    drafts_per_hour: Annotated[
+        int,
+        option(
+            "how many drafts of tasks and rubrics a tenant may have the judge's endpoint write in"
+            f" an hour, 0: any number (default: {Limits().drafts_per_hour})",
+            "N",
+            whole_number(0, MAX_DRAFTS),
+        ),
+    ] = Limits().drafts_per_hour
     keep: Annotated[
         float | None,
         option(
@@ -182,6 +192,7 @@ class ServeSettings:
             sandbox_lost_s=self.sandbox_lost_s,
             owner_silence_s=self.owner_silence,
             body_s=self.body_s,
+            drafts_per_hour=self.drafts_per_hour,
             engines_bytes=self.engines_mib << 20,
         )
         return replace(

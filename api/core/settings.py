@@ -21,11 +21,12 @@ class Limits:
     """The wire's bounds. Sizes in bytes, times in seconds unless the name says otherwise.
 
     ``requests_per_s`` and ``bytes_per_s`` (of segments) are a token's at one replica, 0 for none;
-    for ``burst_s`` seconds' worth it may be faster. ``appends`` are a replica's segments in flight,
-    ``appends_bytes`` theirs, ``appends_token`` those of one token, and ``appends_at_once`` how many
-    are worked at together; a text of ``apart_bytes`` is large enough for a process beside the
-    service (api/ingest/crew.py). Such a process is ended when it takes more than
-    ``detection_cpu_s`` of processor time or ``detection_s`` for one segment, or more than
+    for ``burst_s`` seconds' worth it may be faster. ``drafts_per_hour``: how often a tenant may ask
+    the judge's endpoint for a draft at one replica, 0 for any number. ``appends`` are a replica's
+    segments in flight, ``appends_bytes`` theirs, ``appends_token`` those of one token, and
+    ``appends_at_once`` how many are worked at together; a text of ``apart_bytes`` is large enough
+    for a process beside the service (api/ingest/crew.py). Such a process is ended when it takes
+    more than ``detection_cpu_s`` of processor time or ``detection_s`` for one segment, or more than
     ``detection_bytes`` of memory. ``engines_bytes``: of the engines that the service, and each such
     process, keeps between two segments (docs/scale.md). ``lease_ms``: how long who opens an episode
     waits for an idle sandbox's daemon to be told of it. ``owner_silence_s``: after how long without
@@ -58,6 +59,7 @@ class Limits:
     requests_per_s: float = 5_000.0
     bytes_per_s: float = 64.0 * 1024 * 1024
     burst_s: float = 10.0
+    drafts_per_hour: int = 60
     appends: int = 1_024
     appends_bytes: int = 64 * 1024 * 1024
     appends_token: int = 16

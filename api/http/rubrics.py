@@ -11,7 +11,7 @@ from api.auth.store import Principal
 from api.core.errors import ConflictError, InvalidError, UnavailableError
 from api.http.answer_shapes import RubricDraftShape
 from api.http.authorization import requires
-from api.http.dependencies import JudgePart
+from api.http.dependencies import JudgePart, RatesPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.support import AUTHOR, Body, answer
@@ -37,13 +37,16 @@ class DraftRubric(Body):
 async def draft(
     who: Annotated[Principal, requires(AUTHOR)],
     judge: JudgePart,
+    rates: RatesPart,
     body: DraftRubric,
 ) -> Response:
     """Have the judge's endpoint propose criteria for an instruction, taken apart by code: outcome
     and process, what the agent can help and what it can't, none that says what another says. It is
-    a draft: nothing is stored, and no task uses it before somebody registers it in one."""
+    a draft: nothing is stored, and no task uses it before somebody registers it in one. How often a
+    tenant may ask is bounded (`serve --drafts-per-hour`)."""
     if judge is None:
         raise ConflictError("rubric: the service has no judge; start it with --judge")
+    rates.draft(who.tenant)
     try:
         found = await draft_rubric(judge.endpoint, judge.settings.model, body.instruction, Bill())
     except DraftError as error:

@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from api.auth.rates import Rates
 from api.auth.store import Principal
 from api.core.errors import ConflictError, InvalidError, UnavailableError
 from api.http.answer_shapes import TaskDraftShape
 from api.http.authorization import requires
-from api.http.dependencies import JudgePart
+from api.http.dependencies import JudgePart, RatesPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.support import AUTHOR, Body, answer, bad_task
@@ -41,17 +42,23 @@ class DraftTask(Body):
     responses=problems(401, 403, 409, 413, 422, 503),
 )
 async def draft(
-    who: Annotated[Principal, requires(AUTHOR)], judge: JudgePart, body: DraftTask
+    who: Annotated[Principal, requires(AUTHOR)],
+    judge: JudgePart,
+    rates: RatesPart,
+    body: DraftTask,
 ) -> Response:
     """Have the judge's endpoint write milestones for an instruction, as `milestoned task propose
     --instruction` does. It is a draft, marked as one until recordings confirm it: nothing is
-    stored."""
-    return answer(await draft_requested(judge, body))
+    stored. How often a tenant may ask is bounded (`serve --drafts-per-hour`)."""
+    return answer(await draft_requested(judge, rates, who.tenant, body))
 
 
-async def draft_requested(judge: Judge | None, body: DraftTask) -> dict[str, str]:
+async def draft_requested(
+    judge: Judge | None, rates: Rates, tenant: str, body: DraftTask
+) -> dict[str, str]:
     """Return the drafted task file and who wrote it. Raises `InvalidError`, `ConflictError` where
-    there is no judge, and `UnavailableError` where its endpoint can't be asked."""
+    there is no judge, `TooManyError` where the tenant has asked for an hour's worth, and
+    `UnavailableError` where the endpoint can't be asked."""
     origin = body.origin or find_named_origin(body.instruction)
     head = TaskHead(body.id, body.instruction, origin)
     try:
@@ -60,6 +67,7 @@ async def draft_requested(judge: Judge | None, body: DraftTask) -> dict[str, str
         raise bad_task(error) from None
     if judge is None:
         raise ConflictError("draft: the service has no judge that writes it; start it with --judge")
+    rates.draft(tenant)
     try:
         text = await draft_at_judge(judge.settings, head)
     except TaskDraftError as error:

@@ -20,7 +20,7 @@ from api.core.yaml_apart import ApartReader
 from api.core.yaml_text import BadYamlError
 from api.episodes.search import EpisodeQuery, Search
 from api.episodes.store import Episodes, describe
-from api.http.dependencies import JudgePart, LimitsPart, ProposerPart
+from api.http.dependencies import JudgePart, LimitsPart, ProposerPart, RatesPart
 from api.http.proposals import FRAMES, confirm_requested, propose_requested
 from api.http.support import ADMIN, answer, parse_body, parts_of
 from api.http.task_drafts import DraftTask, draft_requested
@@ -198,12 +198,13 @@ async def _sent_instruction(
 
 @router.post("/editor/draft")
 async def draft(
-    _who: Annotated[Principal, visitor(ADMIN)],
+    who: Annotated[Principal, visitor(ADMIN)],
     content: Annotated[bytes, Depends(_sent_instruction)],
     judge: JudgePart,
+    rates: RatesPart,
 ) -> Response:
     """Draft a task from the instruction that the page's form has, as `POST /v1/tasks:draft`."""
-    return answer(await draft_requested(judge, parse_body(DraftTask, content)))
+    return answer(await draft_requested(judge, rates, who.tenant, parse_body(DraftTask, content)))
 
 
 async def read_draft(yaml_reader: ApartReader, text: str) -> Draft:

@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from api.auth.rates import Rates
+from api.auth.store import Terms
 from api.cascade.stages import Stages
+from api.core.errors import TooManyError
+from api.core.settings import Limits
 from api.proposal.drafting import DRAFT_MARK
 from api.tasks.task_files import load_task_yaml
 from tests.api.service import Service, Store, running
@@ -84,6 +89,61 @@ async def test_what_is_no_request_is_refused_by_its_field(
     assert sent.status_code == 422
     assert sent.json()["errors"][0]["path"] == place
     assert len(standin.requests) == before, "no model is asked"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "answer"),
+    [
+        ("/v1/tasks:draft", ASKED, PROPOSED),
+        ("/v1/rubrics:draft", {"instruction": INSTRUCTION}, {"criteria": []}),
+    ],
+    ids=["a task", "a rubric"],
+)
+async def test_drafts_of_a_tenant_are_bounded_by_the_hour(
+    standin: Served, tmp_path: Path, path: str, body: dict[str, str], answer: dict[str, Any]
+) -> None:
+    """Beyond that the endpoint, which costs, is not asked; another tenant's drafts are its own."""
+    (standin.folder / "draft.json").write_text(json.dumps(answer))
+    judges = Stages({"judge": [judge_at(standin.url, "honest")]}, OFF)
+    async with running(Store(tmp_path), stages=judges, drafts_per_hour=2) as service:
+        invalid = await service.post(path, {**body, "instruction": ""})
+        assert invalid.status_code == 422, "nobody was asked: it does not count"
+        answers = [await service.post(path, body) for _ in range(2)]
+        before = len(standin.requests)
+        refused = await service.post(path, body)
+        assert 429 not in [one.status_code for one in answers]
+        assert refused.status_code == 429
+        assert refused.json()["type"] == "urn:milestoned:problem:too-many"
+        assert "draft: more than 2 an hour of a tenant" in refused.json()["detail"]
+        assert 800 < int(refused.headers["retry-after"]) <= 900, "half of the time between two"
+        assert len(standin.requests) == before
+        tokens = service.app.state.parts.tokens
+        _, other = await tokens.create("tasks", "other", Terms("other"))
+        assert (await service.post(path, body, token=other)).status_code != 429
+
+
+def test_a_bound_of_none_is_none() -> None:
+    rates = Rates(replace(Limits(), drafts_per_hour=0))
+    for _ in range(1_000):
+        rates.draft("one")
+
+
+def test_drafts_are_granted_again_as_the_hour_passes() -> None:
+    now = 1e6
+    rates = Rates(replace(Limits(), drafts_per_hour=4), lambda: now)
+    for _ in range(4):
+        rates.draft("one")
+    with pytest.raises(TooManyError):
+        rates.draft("one")
+    now += 900
+    rates.draft("one")
+    with pytest.raises(TooManyError):
+        rates.draft("one")
+    now += 3_600
+    for _ in range(4):
+        rates.draft("one")
+    with pytest.raises(TooManyError):
+        rates.draft("one")
 
 
 async def test_an_answer_that_is_no_task_is_refused_with_what_is_wrong(
