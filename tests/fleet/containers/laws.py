@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ Worth = Sequence[Mapping[str, float]]
 """What each step is worth without a fault: its milestones, and what each pays."""
 FINAL = {"sealed", "unobserved", "unscored"}
 COLLECT_S = 400.0
+TINY = 1e-9
 
 
 class Counted(NamedTuple):
@@ -82,20 +84,22 @@ def _unlike_what_was_read(note: Mapping[str, Any], final: Mapping[str, Any]) -> 
 
 
 def _wrongly_paid(worth: Worth, final: Mapping[str, Any]) -> Iterable[str]:
-    """Each step with a reward pays each milestone that it pays without a fault. It may pay one of an
-    earlier step only where that step has no reward and did not have the milestone: what is told after
-    a step's seal counts in the step in which it is told (docs/rewards.md)."""
-    late: dict[str, float] = {}
+    """Each step with a reward pays what it pays without a fault. It may pay what an earlier step
+    without a reward did not have: what is told after a step's seal counts in the step in which it
+    is told (docs/rewards.md)."""
+    late: Counter[str] = Counter()
     for one in final["final"]:
         step, reward, paid = one["step"], one["reward"], one["milestones"]
         own = worth[step] if step < len(worth) else {}
+        more = {name: paid.get(name, 0.0) - own.get(name, 0.0) for name in {*own, *paid}}
         if reward is None:
-            late |= {name: value for name, value in own.items() if name not in paid}
+            late.update({name: -value for name, value in more.items()})
             continue
-        allowed = own | {name: value for name, value in late.items() if name in paid}
-        if paid != pytest.approx(allowed) or reward != pytest.approx(sum(allowed.values())):
+        if reward != pytest.approx(sum(paid.values())) or not all(
+            -TINY <= value <= late[name] + TINY for name, value in more.items()
+        ):
             yield f"step {step} was paid {reward} for {paid}, which is for {own} without a fault"
-        late = {name: value for name, value in late.items() if name not in paid}
+        late.subtract(more)
 
 
 def counted(worth: Worth, finals: Mapping[str, Any]) -> Counted:
@@ -104,7 +108,7 @@ def counted(worth: Worth, finals: Mapping[str, Any]) -> Counted:
     full = [
         one
         for one in finals.values()
-        if one["total"] is not None and abs(one["total"] - most) < 1e-9
+        if one["total"] is not None and abs(one["total"] - most) < TINY
     ]
     steps = [step["reward"] for one in finals.values() for step in one["final"]]
     return Counted(len(finals), len(full), len(steps), steps.count(None))

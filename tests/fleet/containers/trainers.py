@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -165,8 +166,10 @@ def work(client: RewardClient, given: argparse.Namespace) -> None:
 
 
 def final_step(reward: Reward) -> dict[str, Any]:
-    """A step's reward as a line has it. A milestone that pays nothing is left out."""
-    milestones = {one.id: one.worth for one in reward.milestones if one.worth}
+    """A step's reward as a line has it, with what each milestone pays in it, all its levels."""
+    milestones: Counter[str] = Counter()
+    for one in reward.milestones:
+        milestones[one.id] += one.worth
     return {
         "step": reward.step,
         "status": reward.status,
