@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pytest
 
 from tests.fleet.containers.cluster import Cluster
 
@@ -87,19 +85,23 @@ def _wrongly_paid(worth: Worth, final: Mapping[str, Any]) -> Iterable[str]:
     """Each step with a reward pays what it pays without a fault. It may pay what an earlier step
     without a reward did not have: what is told after a step's seal counts in the step in which it
     is told (docs/rewards.md)."""
-    late: Counter[str] = Counter()
+    late: defaultdict[str, float] = defaultdict(float)
     for one in final["final"]:
         step, reward, paid = one["step"], one["reward"], one["milestones"]
         own = worth[step] if step < len(worth) else {}
         more = {name: paid.get(name, 0.0) - own.get(name, 0.0) for name in {*own, *paid}}
-        if reward is None:
-            late.update({name: -value for name, value in more.items()})
-            continue
-        if reward != pytest.approx(sum(paid.values())) or not all(
-            -TINY <= value <= late[name] + TINY for name, value in more.items()
-        ):
+        if reward is not None and not _is_due(reward, paid, more, late):
             yield f"step {step} was paid {reward} for {paid}, which is for {own} without a fault"
-        late.subtract(more)
+        for name, value in more.items():
+            late[name] -= value
+
+
+def _is_due(
+    reward: float, paid: Mapping[str, float], more: Mapping[str, float], late: Mapping[str, float]
+) -> bool:
+    """Whether a reward is that of its milestones, and what is ``more`` than a step's own is late."""
+    from_late = all(-TINY <= value <= late[name] + TINY for name, value in more.items())
+    return from_late and abs(reward - sum(paid.values())) < TINY
 
 
 def counted(worth: Worth, finals: Mapping[str, Any]) -> Counted:

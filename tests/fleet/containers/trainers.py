@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -167,7 +167,7 @@ def work(client: RewardClient, given: argparse.Namespace) -> None:
 
 def final_step(reward: Reward) -> dict[str, Any]:
     """A step's reward as a line has it, with what each milestone pays in it, all its levels."""
-    milestones: Counter[str] = Counter()
+    milestones: defaultdict[str, float] = defaultdict(float)
     for one in reward.milestones:
         milestones[one.id] += one.worth
     return {
