@@ -66,6 +66,18 @@ def _parsed(text: str) -> Url | None:
     return Url(f"{parts.scheme.lower()}://{host}{suffix}", path, query, unquote(parts.fragment))
 
 
+def is_origin(text: str) -> bool:
+    """Whether an address can be what a site's addresses begin with: scheme and host, maybe port and
+    path, no query, fragment or ``*``; of files ``file://``, which has no host."""
+    if any(character.isspace() or character in "?#*\\" for character in text):
+        return False
+    url = parse_url(f"{text.rstrip('/')}/")
+    if url is None or "://" not in text:
+        return False
+    scheme, _, host = url.origin.partition("://")
+    return bool(scheme) and (bool(host) or scheme == "file")
+
+
 @dataclass(frozen=True, slots=True)
 class UrlMatch:
     """One address matcher; see the module for what it compares."""

@@ -57,6 +57,7 @@ from detectors.task.value_types import (
     NOT_NEGATIVE,
     OBJECTIVES,
     ON_MISMATCH,
+    ORIGIN,
     ORIGINS,
     POSITIVE,
     PROBE_ID,
@@ -436,7 +437,7 @@ class Task:
     )
     origin: str | None = key(
         "What the task's paths resolve against.",
-        text("an origin such as https://shop.example"),
+        ORIGIN,
         None,
     )
     hosts: tuple[str, ...] = key(

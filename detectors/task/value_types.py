@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Literal
 
+from detectors.matchers.url import is_origin
 from detectors.model.errors import SpecError
 from detectors.model.json_objects import Key, ObjectType
 from detectors.model.json_types import (
@@ -101,11 +102,23 @@ def is_objective_name(name: Json) -> bool:
 POSITIVE = number(above=0)
 NOT_NEGATIVE = number(0)
 MILLISECONDS = whole(0, 60_000, noun="milliseconds, a whole number")
-ORIGINS = names(
-    "a list of origins such as https://cdn.example",
-    {"type": "string"},
-    is_name=lambda origin: "://" in origin,
+_ORIGIN_TEXT = text("an origin such as https://shop.example")
+
+
+def _parse_origin(reader: TaskReader, value: Json, path: Path) -> str:
+    origin = _ORIGIN_TEXT.read(reader, value, path)
+    if not is_origin(origin):
+        reader.note_new(path, value, ORIGIN.expected)
+    return origin
+
+
+ORIGIN = Parsed(
+    "an origin as addresses of its pages begin, scheme://host or scheme://host:port, such as"
+    " https://shop.example",
+    _parse_origin,
+    _ORIGIN_TEXT.schema,
 )
+ORIGINS = ListOf(ORIGIN, "a list of origins such as https://cdn.example")
 Points = tuple[tuple[float, float], ...]
 """A piecewise-linear function: (label, value), the labels rising."""
 MAX_POINTS = 32

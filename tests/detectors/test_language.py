@@ -438,18 +438,29 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "cel loops": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "data.a.all(x, data.b.all(y, data.c.all(z, true)))"}}}]}, "at most 2 of all"),
     "cel depth": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "(" * 99 + "true" + ")" * 99}}}]}, "brackets deep"),
     "schema elsewhere": ({"milestones": [{"id": "x", "when": {"tool_called": {"schema": {"$ref": "https://x.test/s"}}}}]}, "without references"),
+    "an origin": ({"origin": "shop", "milestones": [GO]}, "origin: got 'shop', wanted an origin .* scheme://host"),
+    "a host": ({"hosts": ["http://a.test", "http://*.b.test"]}, r"hosts\[1\]: got .*, wanted an origin .* scheme://host"),
     "no schema": ({"milestones": [{"id": "x", "when": {"tool_called": {"schema": {"type": "texts"}}}}]}, "a JSON Schema"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "name", ["count of one", "repeat of one", "same first of nothing", "the end of a sequence"]
+    "name",
+    [
+        "count of one",
+        "repeat of one",
+        "same first of nothing",
+        "the end of a sequence",
+        "an origin",
+        "a host",
+    ],
 )
 def test_a_task_that_an_older_build_took_is_still_read(name: str) -> None:
     """Episodes of it can be opened, scored again and verified; nobody registers another one like
     it."""
     change, _ = BAD[name]
-    spec = {"id": "t", "version": "1", "instruction": "-", "origin": "http://shop.test", **change}
+    spec = {"id": "t", "version": "1", "instruction": "-", "origin": "http://shop.test"}
+    spec |= {"milestones": [GO], **change}
     weights = {"tool": 1, "nav": 1, "ui": 1, "file": 1, "form": 1, "goal": 1}
     with pytest.raises(TaskError):
         task_from_json(spec | {"weights": weights})
@@ -466,6 +477,45 @@ def test_what_makes_no_sense_is_refused(name: str) -> None:
         task_from_json(
             {"id": "t", "version": "1", "instruction": "-", "origin": "http://shop.test", **top}
         )
+
+
+ORIGINS = {
+    "http://shop.test": True,
+    "https://shop.test:8443": True,
+    "HTTP://Shop.Test/": True,
+    "http://[::1]:8000": True,
+    "http://shop.test/admin": True,  # what paths resolve against may have one itself
+    "file://": True,
+    "chrome-extension://abcdefgh": True,
+    "shop": False,
+    "shop.test": False,
+    "localhost:8000": False,
+    "//shop.test": False,
+    "http:/shop.test": False,
+    "http://": False,
+    "http:///cart": False,
+    "://shop.test": False,
+    "http://shop.test:port": False,
+    "http://shop test": False,
+    "http://*.shop.test": False,
+    "http://shop.test?a=1": False,
+    "http://shop.test/#top": False,
+}
+
+
+@pytest.mark.parametrize(("origin", "is_one"), ORIGINS.items())
+def test_an_origin_is_what_addresses_begin_with(origin: str, is_one: bool) -> None:
+    """A bare word was taken, and a rule about pages held nowhere."""
+    spec = {"id": "t", "version": "1", "instruction": "-", "milestones": [GO]}
+    for change in ({"origin": origin}, {"hosts": [origin], "origin": "http://shop.test"}):
+        if is_one:
+            assert task_from_json(spec | change).id == "t"
+            continue
+        with pytest.raises(TaskError) as refused:
+            task_from_json(spec | change)
+        [problem] = refused.value.problems
+        assert problem.value == origin
+        assert "scheme://host" in problem.wanted
 
 
 @pytest.mark.parametrize(
