@@ -67,6 +67,12 @@ READ: dict[str, str] = {
     "api rm eval preferences": "rm eval {}",
     "api rm gate preferences": "rm gate m {} --models {out}",
     "api task rubric file": "task rubric {}",
+    "api task register file": (
+        "task register {} --service http://127.0.0.1:9 --token-file {token}"
+    ),
+    "api task register --token-file": (
+        "task register {task} --service http://127.0.0.1:9 --token-file {}"
+    ),
     "api task rubric --confirm": "task rubric {task} --set origin=http://shop.test --by a --confirm {}",
     "api cascade eval file": "cascade eval {}",
     "api weights fit preferences": "weights fit {} --task {task}",

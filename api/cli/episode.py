@@ -19,6 +19,7 @@ from api.cli.task import explain as explain_task
 from api.core.keys import write_private
 from common.command_line import new_app, option
 from common.plain_answers import HEADERS, HOOKS
+from detectors.model.kinds import KINDS, UNHEARD
 
 app = new_app("episode", "Open an episode on a running service; fetch or explain one.")
 
@@ -69,12 +70,21 @@ def open_episode(
     said = answer.json()
     if answer.status_code != 201:
         print(said["detail"], file=sys.stderr)
+        if answer.status_code == 404:
+            print("`milestoned task register FILE` registers a task file", file=sys.stderr)
         return 1
     state = state or Path(said["episode"])
     write_private(state / "append.token", said["token"])
     command = ["agentd", "run", "--service", service, "--episode", said["episode"]]
     command += ["--token-file", str(state / "append.token"), "--state", str(state)]
-    print(shlex.join(command), "--cdp http://127.0.0.1:9222")
+    needed = {KINDS[kind].source for kind in said["plan"]["hears"] if kind in KINDS}
+    print(shlex.join(command), *(text for name, text in _OPTIONS.items() if name in needed))
+    others = sorted(needed - _OPTIONS.keys() - _GIVEN)
+    if others:
+        print(
+            f"note: the task needs {', '.join(others)} too: `agentd run --help` has the options",
+            file=sys.stderr,
+        )
     return 0
 
 
@@ -136,6 +146,12 @@ def explain(
         files[0].write_bytes(orjson.dumps(task["task"]))
         files[1].write_bytes(recording)
         return explain_task(*files)
+
+
+_OPTIONS = {"cdp": "--cdp http://127.0.0.1:9222", "files": "--files DIR"}
+"""The options of the sources that most tasks need."""
+_GIVEN = UNHEARD | {"probe", "reader"}
+"""Sources that no option of their own asks for."""
 
 
 class _RefusedError(Exception):

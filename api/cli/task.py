@@ -50,6 +50,11 @@ app.command(
     name="rubric",
     help="Draft criteria for a judge from a task's instruction, or confirm a draft.",
 )
+app.command(
+    "api.cli.task_register:run",
+    name="register",
+    help="Register a task with a running service, so that its episodes can be opened.",
+)
 for _name, (_target, _about) in added_commands().items():
     if _name.startswith("task "):
         app.command(_target, name=_name.partition(" ")[2], help=_about)

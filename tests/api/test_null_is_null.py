@@ -762,6 +762,7 @@ OTHERS = {
     "cascade calibrate": "confidences of a judge",
     "recording show": "events; what they come to as `replay` says it",
     "recording verify": "whether a file is whole",
+    "task register": "an id, and what the task can pay at most",
     "episode open": "an id",
     "episode recording": "a recording",
     "episode explain": "what `task explain` says of the episode's recording",

@@ -103,6 +103,18 @@ def test_stopping_lets_go_of_those_who_wait(process: Process) -> None:
     process.start()
 
 
+NOTE = """\
+id: note
+version: "1"
+instruction: Leave a note.
+milestones:
+  - id: written
+    when: {file_created: {name: note.txt}}
+  - id: started
+    when: {observed: {kind: process.started, where: {name: editor}}}
+"""
+
+
 def _fetch_and_explain(process: Process, folder: Path, id: str, token: str) -> None:
     """An episode's recording is fetched into a new file, and its milestones are explained."""
     at = ["--data", str(process.data)]
@@ -127,6 +139,29 @@ def _fetch_and_explain(process: Process, folder: Path, id: str, token: str) -> N
     nobody = milestoned(folder, "episode", "recording", "ep_none", *at)
     assert nobody.returncode == 1
     assert "ep_none" in nobody.stderr
+
+
+def test_a_task_is_registered_from_the_command_line_and_its_episode_names_its_sources(
+    process: Process, tmp_path: Path
+) -> None:
+    at = ["--data", str(process.data)]
+    task = tmp_path / "note.yaml"
+    unknown = milestoned(tmp_path, "episode", "open", "note", *at)
+    assert "milestoned task register FILE" in unknown.stderr
+    task.write_text(NOTE.replace("file_created", "file_made"))
+    wrong = milestoned(tmp_path, "task", "register", "note.yaml", *at)
+    assert wrong.returncode == 1
+    assert "line 6: milestones[0].when.file_made" in wrong.stderr
+    task.write_text(NOTE)
+    for how in ("registered", "was registered before"):
+        done = milestoned(tmp_path, "task", "register", "note.yaml", *at)
+        assert done.returncode == 0, done.stderr
+        assert f"{how}: note version 1, at most 0.5, ruleset " in done.stdout
+    then = shlex.split(done.stdout.splitlines()[1].partition("  #")[0])
+    opening = milestoned(tmp_path, *then[1:], *at)
+    assert opening.stdout.endswith(" --files DIR\n")
+    assert "--cdp" not in opening.stdout
+    assert "note: the task needs processes too" in opening.stderr
 
 
 @pytest.mark.slow
