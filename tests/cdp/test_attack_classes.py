@@ -4,6 +4,7 @@ gap says why not."""
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
@@ -289,3 +290,26 @@ async def test_fifty_thousand_frames_are_a_gap_of_messages_alone(
             "tab.activated"
         }  # the harness's tabs all say front
         assert touched == {"message"}, "nothing else is touched"
+
+
+CALLS = """<title>calls</title><script>
+const peer = new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.0.1:PORT'}]}); peer.createDataChannel('x');
+peer.createOffer().then((offer) => peer.setLocalDescription(offer))</script>"""
+
+
+async def test_what_a_page_sends_over_webrtc_is_known_to_be_a_hole(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    """Should this fail the browser tells of it now: docs/network.md, "What cannot be observed"."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stun:
+        stun.bind(("127.0.0.1", 0))
+        stun.setblocking(False)
+        port = str(stun.getsockname()[1])
+        url = site.page("/calls", CALLS.replace("PORT", port))
+        async with watching(browser) as watch:
+            await page.goto(url)
+            loop = asyncio.get_running_loop()
+            assert await asyncio.wait_for(loop.sock_recv(stun, 2_000), 30)
+            await watch.fence()
+            assert [one["url"] for one in watch.all("request.sent") if port in one["url"]] == []
+            assert watch.all("gap.began", part="request") == []

@@ -46,6 +46,34 @@ def test_a_request_that_the_server_took_is_finished_when_its_document_is_left() 
 
 
 @pytest.mark.parametrize(
+    ("method", "status", "at_crash", "at_fence"),
+    [
+        ("POST", None, [], [("request.failed", True)]),
+        ("POST", 201, [("request.finished", None)], []),
+        ("GET", None, [], []),
+    ],
+    ids=["a write", "a write whose answer began", "a read"],
+)
+def test_a_write_of_a_renderer_that_crashes_is_lost_in_that_step(
+    method: str, status: int | None, at_crash: list[Any], at_fence: list[Any]
+) -> None:
+    """Nobody will tell its answer; what the network tells by the fence counts."""
+    fold = at_page()
+    request = {"url": "https://a.example/x", "method": method}
+    asked = {"frameId": "T", "loaderId": "L", "type": "Fetch", "request": request}
+    told(fold, "requestWillBeSent", requestId="2", **asked)
+    told(fold, "requestWillBeSentExtraInfo", requestId="2", headers={}, associatedCookies=[])
+    if status is not None:
+        told(fold, "responseReceived", requestId="2", type="Fetch", response=head(status))
+    seen = [*fold.feed("", "Inspector.targetCrashed", {})]
+    about = [(one.kind, one.data.get("sent")) for one in seen if one.data.get("request") == "2"]
+    assert about == at_crash
+    fenced = [one for one in fold.fenced() if one.kind.startswith("request.")]
+    assert [(one.kind, one.data.get("sent")) for one in fenced] == at_fence
+    assert all(one.data["error"] == "unseen: its page crashed" for one in fenced)
+
+
+@pytest.mark.parametrize(
     ("began", "kind"),
     [
         (

@@ -4,12 +4,16 @@ believes no page."""
 from __future__ import annotations
 
 import json
+import threading
 from urllib.parse import parse_qs
 
 from tests.cdp.site import Answer, Asked, Site
 
 HTML = (("content-type", "text/html; charset=utf-8"),)
+EVENTS = (("content-type", "text/event-stream"),)
 ITEM = "lamp"
+SLOWLY_S = 5.0
+"""How long the server takes for an answer that nobody waits for, in seconds."""
 
 
 class Shop:
@@ -20,6 +24,7 @@ class Shop:
         self.site = site
         self.orders: list[str] = []
         self.deletions = 0
+        self._never = threading.Event()
         self.receipts = 0
         site.page("/orders", self._order)
         site.page("/orders/1", self._receipt)
@@ -28,6 +33,8 @@ class Shop:
         site.page("/error", "<title>error</title>Something went wrong")
         site.page("/broken", Answer("broken", status=500))
         site.page("/delete", self._delete(Answer("gone", headers=HTML)))
+        site.page("/delete-slowly", self._delete_slowly)
+        site.page("/flood", Answer("data: x\n\n" * 60_000, headers=EVENTS))
         site.page("/delete-nothing-to-say", self._delete(Answer("", status=204, headers=())))
         attachment = (
             ("content-type", "text/csv"),
@@ -54,6 +61,12 @@ class Shop:
             return Answer("<title>no such order</title>", status=404)
         self.receipts += 1
         return Answer("<title>order 1</title>Your lamp is on its way")
+
+    def _delete_slowly(self, asked: Asked) -> Answer:
+        if asked.method == "POST":
+            self.deletions += 1
+            self._never.wait(SLOWLY_S)
+        return Answer("gone", headers=HTML)
 
     def _delete(self, answer: Answer):  # type: ignore[no-untyped-def]
         def handle(asked: Asked) -> Answer:

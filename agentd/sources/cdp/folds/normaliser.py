@@ -289,7 +289,8 @@ class Normaliser:
     ) -> Iterator[CdpObservation]:
         state.crashed = True
         state.contexts.clear()
-        return navigation.record_crash(browser, state)
+        yield from self.network.session_crashed(state)
+        yield from navigation.record_crash(browser, state)
 
     def _handle_reloaded(
         self, _browser: BrowserState, state: SessionState, _params: Params

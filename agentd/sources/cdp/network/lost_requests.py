@@ -47,6 +47,20 @@ class LostRequests:
                 yield from self._give_up(number, request)
         self._table.drop_missing_of(session)
 
+    def session_crashed(self, session: SessionState) -> Iterator[CdpObservation]:
+        """The session's renderer is gone: of what it asked for only the network's own word may
+        come, as of a request that outlives its page."""
+        for number, request in self._table.items():
+            if request.session is session and not request.ended:
+                request.is_crashed = True
+                yield from self._ends.leave(number, request)
+
+    def report_crashed(self, number: str, request: Request) -> Iterator[CdpObservation]:
+        """At a fence: a write of a renderer that is gone, which the network has not told an answer
+        of. Nobody will."""
+        if request.is_crashed and request.writes and not request.ended:
+            yield from self._ends.fail(number, request, {"error": "unseen: its page crashed"})
+
     def report_unwitnessed(self, request: Request) -> Iterator[CdpObservation]:
         """A write whose document is gone, and of which the network has not said that it went out:
         with the document the network's word is lost too, so it may have reached the server."""

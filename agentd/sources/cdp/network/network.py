@@ -156,6 +156,10 @@ class Network:
         yield from self._lost.session_gone(session)
         self._service_workers.discard(session.target)
 
+    def session_crashed(self, session: SessionState) -> Iterator[CdpObservation]:
+        """The session's renderer is gone: of its requests only the network's own word may come."""
+        return self._lost.session_crashed(session)
+
     def overdue(self) -> Iterator[CdpObservation]:
         """At a fence: real headers that did not come by now will not, and a flood of messages is
         over."""
@@ -173,6 +177,7 @@ class Network:
             yield from self.table.release(number, request, "headers")
         if request.left:
             yield from self._lost.report_unwitnessed(request)
+            yield from self._lost.report_crashed(number, request)
         if "wire" in request.waits:
             self.extra_info.note_unsent(number, request.base["url"])
             yield from self.table.release(number, request, "wire")

@@ -53,7 +53,8 @@ class Request:
     ``carries``: the present hop has the body (a 302 turns a POST into a GET without one);
     ``wants_body``: who reads the body that one of them had, ``wants_answer``: the answer's.
     ``wire``: the network's own words, which come even where the document that asked is gone
-    (``left``), or never: then that it may have gone out is told once (``is_unwitnessed``).
+    (``left``), or never: then that it may have gone out is told once (``is_unwitnessed``);
+    ``is_crashed``: the renderer that asked is gone.
     ``rewritten``: the answer that the page got is not the server's. ``outer``: the page's request
     that a service worker passes on as this one; ``worker_known``: some service worker was listened
     to when it was sent; ``passed_on``: such a worker has the answer from the network; ``page``:
@@ -84,6 +85,7 @@ class Request:
     answered_by: str = ""
     via: str = ""
     left: bool = False
+    is_crashed: bool = False
     outer: str = ""
     inner: str = ""
     waits: set[str] = field(default_factory=set)
