@@ -431,6 +431,8 @@ class ConfirmationShape(AnswerShape):
     """Failures that it was held against."""
     milestones: list[ConfirmedMilestoneShape]
     left_out: list[DroppedMilestoneShape]
+    notes: list[str]
+    """Which recordings would fail as a test of the task, and so are none."""
     limits: dict[str, float | None]
     """What each failure earns under the task, by the recording's name; null where a step of it is
     not known."""

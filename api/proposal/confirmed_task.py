@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from api.proposal.confirming import Confirmation, confirm, write_confirmed, written_draft_version
 from api.proposal.mining import RecordedRun, score_log
-from api.proposal.tested_task import list_tests
+from api.proposal.tested_task import TestCandidate, choose_tests
 from api.proposal.writing import RecordingCounts
 from api.tasks.task_files import load_task_yaml
 from detectors.model.json_value import JsonObject
@@ -18,13 +18,15 @@ from detectors.task.ruleset import compile_task
 @dataclass(frozen=True, slots=True)
 class ConfirmedTask:
     """A confirmed task file's text, and what it rests on. ``limits``: what each failure earns under
-    it, in their order, None where one of its steps is not known; ``tests``: those of the file."""
+    it, in their order, None where one of its steps is not known; ``tests``: those of the file;
+    ``notes``: which recordings would fail as one."""
 
     text: str
     confirmation: Confirmation
     counts: RecordingCounts
     limits: Sequence[float | None]
     tests: Sequence[JsonObject]
+    notes: Sequence[str]
 
 
 def confirm_with_tests(
@@ -38,9 +40,12 @@ def confirm_with_tests(
     written_draft_version(task)
     confirmation = confirm(task, good, bad)
     counts = RecordingCounts(len(good), len(bad))
-    untested = load_task_yaml(write_confirmed(text, task, confirmation, counts, ()))
-    limits = [score_log(compile_task(untested), log) for log in bad]
-    adversaries = zip(files[len(good) :], limits, strict=True)
-    tests = list_tests(files[: len(good)], adversaries)
-    written = write_confirmed(text, task, confirmation, counts, tests)
-    return ConfirmedTask(written, confirmation, counts, limits, tests)
+    rules = compile_task(load_task_yaml(write_confirmed(text, task, confirmation, counts, (), ())))
+    candidates = [
+        TestCandidate("oracle" if number < len(good) else "adversarial", file, run, rules)
+        for number, (file, run) in enumerate(zip(files, (*good, *bad), strict=True))
+    ]
+    limits = [score_log(rules, log) for log in bad]
+    tests, faults = choose_tests(candidates)
+    written = write_confirmed(text, task, confirmation, counts, tests, faults)
+    return ConfirmedTask(written, confirmation, counts, limits, tests, faults)

@@ -134,9 +134,10 @@ def write_confirmed(
     confirmation: Confirmation,
     counts: RecordingCounts,
     tests: Sequence[Mapping[str, JsonValue]],
+    notes: Sequence[str],
 ) -> str:
     """Return a draft's text as a confirmed task: without its mark and what is left out, with the
-    recordings as its tests. Raises `NotEditableError`."""
+    recordings as its tests, and ``notes`` at its top. Raises `NotEditableError`."""
     version = written_draft_version(task)
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith(DRAFT_MARK)]
     edited = TaskText("".join(lines))
@@ -153,8 +154,9 @@ def write_confirmed(
     for id, reached in confirmation.kept.items():
         edited.comment(id, [_describe_kept(reached, counts)])
     head = f"Drafted by a model, confirmed by {counts.good} successes and {counts.bad} failures."
-    notes = [f"Left out: {one.id}, {one.why}." for one in confirmation.left_out]
-    return edited.apply([head, *notes], [f"  - {write_flow(test)}" for test in tests])
+    left_out = [f"Left out: {one.id}, {one.why}." for one in confirmation.left_out]
+    noted = [f"Note: {note}." for note in notes]
+    return edited.apply([head, *left_out, *noted], [f"  - {write_flow(test)}" for test in tests])
 
 
 def _describe_kept(reached: KeptMilestone, counts: RecordingCounts) -> str:

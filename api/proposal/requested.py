@@ -112,6 +112,7 @@ class RequestedConfirmation(TypedDict):
     bad: int
     milestones: list[ConfirmedMilestone]
     left_out: list[DroppedMilestone]
+    notes: list[str]
     limits: dict[str, float | None]
     tests: list[JsonObject]
 
@@ -170,6 +171,7 @@ def confirm_draft(request: ConfirmationRequest) -> RequestedConfirmation:
             for id, kept in made.confirmation.kept.items()
         ],
         "left_out": [{"id": one.id, "why": one.why} for one in made.confirmation.left_out],
+        "notes": list(made.notes),
         "limits": {run.name: limit for run, limit in zip(bad, made.limits, strict=True)},
         "tests": list(made.tests),
     }

@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 from api.proposal.mining import Proposal, RecordedRun, propose, score_log
 from api.proposal.slots import Values, find_template, read_values
 from api.proposal.writing import RecordingCounts, TaskHead, build_spec, write_proposal
+from api.replay.task_tests import Kind, find_fault
 from api.suggestions.event_values import split_address
 from api.tasks.task_files import BadTaskError, Problem, check_task, load_task_yaml
+from detectors.engine.engine import Engine
 from detectors.model.errors import format_value
 from detectors.model.json_value import JsonObject
 from detectors.sdk.site import origin_of
 from detectors.task.language import Task
-from detectors.task.ruleset import compile_task
+from detectors.task.ruleset import Ruleset, compile_task
 
 NO_INSTRUCTION = "What the agent is told."
 """What stands in a file of which nobody said what the agent was told."""
@@ -58,6 +60,20 @@ class ProposedTask:
     counts: RecordingCounts
     limits: Sequence[float | None]
     tests: Sequence[JsonObject]
+
+
+@dataclass(frozen=True, slots=True)
+class TestCandidate:
+    """A recording that may be a test of a task; ``file``: how the task's file names it; ``rules``:
+    the task with the recording's own values; ``is_example``: these are the task's examples."""
+
+    __test__ = False  # it is none of pytest's
+
+    kind: Kind
+    file: str
+    run: RecordedRun
+    rules: Ruleset
+    is_example: bool = True
 
 
 def check_head(head: TaskHead) -> None:
@@ -112,31 +128,55 @@ def propose_with_tests(
     counts = RecordingCounts(len(runs.good), len(runs.bad))
     draft = write_proposal(head, proposal, counts, ())
     compile_task(load_task_yaml(draft))
-    limits = [score_log(compile_task(_fill_draft(draft, run)), run) for run in runs.bad]
-    # In a task's tests nothing is filled: they hold for the examples alone.
     count = len(runs.good)
-    is_example = [run.values == head.examples for run in runs.all]
-    oracles = [file for file, fits in zip(files[:count], is_example[:count], strict=True) if fits]
-    adversaries = [
-        (file, limit)
-        for file, limit, fits in zip(files[count:], limits, is_example[count:], strict=True)
-        if fits
+    # In a task's tests nothing is filled: they hold for the examples alone.
+    candidates = [
+        TestCandidate(
+            "oracle" if number < count else "adversarial",
+            file,
+            run,
+            compile_task(_fill_draft(draft, run)),
+            is_example=run.values == head.examples,
+        )
+        for number, (file, run) in enumerate(zip(files, runs.all, strict=True))
     ]
-    tests = list_tests(oracles, adversaries)
-    text = write_proposal(head, proposal, counts, tests)
-    return ProposedTask(text, proposal, counts, limits, tests)
+    limits = [score_log(one.rules, one.run) for one in candidates[count:]]
+    tests, faults = choose_tests(candidates)
+    explained = replace(proposal, notes=[*proposal.notes, *faults])
+    text = write_proposal(head, explained, counts, tests)
+    return ProposedTask(text, explained, counts, limits, tests)
 
 
-def list_tests(
-    oracles: Iterable[str], adversaries: Iterable[tuple[str, float | None]]
-) -> list[JsonObject]:
-    """Return recordings as tests of a task. Of the ``adversaries`` the number is the most that they
-    may earn; one of which that is not known is no test."""
-    tests: list[JsonObject] = [{"oracle": file} for file in oracles]
-    for file, limit in adversaries:
-        if limit is not None:
-            tests.append({"adversarial": file, "at_most": _round_up(limit)})
-    return tests
+def choose_tests(candidates: Iterable[TestCandidate]) -> tuple[list[JsonObject], list[str]]:
+    """Return recordings as tests of a task, and a note of each that would fail as one. Of an
+    adversarial one the number is the most that it may earn; one of which that is not known is no
+    test."""
+    tests: list[JsonObject] = []
+    faults: list[str] = []
+    for one in candidates:
+        limit = None if one.kind == "oracle" else score_log(one.rules, one.run)
+        if one.kind == "adversarial" and limit is None:
+            continue
+        at_most = None if limit is None else _round_up(limit)
+        if find_fault(one.rules, one.kind, one.run.events, at_most) is not None:
+            faults.append(_describe_fault(one))
+        elif one.is_example:
+            test: JsonObject = {one.kind: one.file}
+            tests.append(test if at_most is None else {**test, "at_most": at_most})
+    return tests, faults
+
+
+def _describe_fault(candidate: TestCandidate) -> str:
+    """Return why a recording is no test of the task, as a note; what it holds is not quoted."""
+    name, events = candidate.run.name, candidate.run.events
+    if candidate.kind == "oracle":
+        return f"{name} does not earn all that the task pays, and is no test of it"
+    if Engine(candidate.rules, events[0].episode).feed(events).rewards[-1].success:
+        return (
+            f"{name} reaches the goal as the successes do, and is no test of it: record what a"
+            " success leaves that it lacks"
+        )
+    return f"{name} was not recorded to its end, and is no test of the task"
 
 
 def _fill_draft(draft: str, run: RecordedRun) -> Task:

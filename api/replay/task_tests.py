@@ -156,6 +156,15 @@ def run_tests(rules: Ruleset, tests: Json, beside: Path | None) -> list[Tested]:
     return [_run(rules, test, beside, f"tests[{n}]") for n, test in enumerate(tests)]
 
 
+def find_fault(
+    rules: Ruleset, kind: Kind, events: Sequence[Event], limit: float | None = None
+) -> str | None:
+    """Return why events would fail as a test of this kind; None where they would not. ``limit``:
+    the total of an oracle, the most of an adversarial one."""
+    check = _check_oracle if kind == "oracle" else _check_adversarial
+    return check(_score(rules, events, ()), limit)
+
+
 def _run(rules: Ruleset, test: Json, beside: Path | None, where: str) -> Tested:
     kind = _kind_of(test, where)
     expected = _read_limit(test, LIMITS[kind], where)

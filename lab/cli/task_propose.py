@@ -26,13 +26,14 @@ from api.proposal.tested_task import (
 )
 from api.proposal.writing import TaskHead
 from api.replay.recordings import RecordingError
-from api.replay.task_tests import read_log
+from api.replay.task_tests import lacking, read_log
 from api.stages.judge.settings import judge_settings
 from api.stages.peer import RefusedError, UnreachableError
 from api.tasks.task_files import BadTaskError
 from common.command_line import option
 from common.regular_file import NotRegularError, read_regular
 from detectors.model.codec import CodecError
+from detectors.model.json_value import JsonObject
 
 
 def run(
@@ -143,7 +144,7 @@ def _confirm(file: Path, from_: Sequence[Path], against: Sequence[Path], out: Pa
         return 2
     for one in confirmed.confirmation.left_out:
         print(f"left out {one.id}: {one.why}", file=sys.stderr)
-    _keep(confirmed.text, out)
+    _keep(confirmed.text, confirmed.tests, confirmed.notes, out)
     return 0
 
 
@@ -171,7 +172,7 @@ def _propose(
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
-    _keep(written.text, out)
+    _keep(written.text, written.tests, written.proposal.notes, out)
     return 0
 
 
@@ -210,13 +211,19 @@ def _read_instructions(path: Path, logs: Sequence[RecordedRun]) -> list[str]:
     return [by_name[log.name] for log in logs]
 
 
-def _keep(text: str, out: Path | None) -> None:
-    """Write a task file, or print it."""
+def _keep(text: str, tests: Sequence[JsonObject], notes: Sequence[str], out: Path | None) -> None:
+    """Write a task file, or print it; say what could not be found out."""
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     if out is None:
         print(text, end="")
         return
     out.write_text(text)
-    print(f"{out}: written; try `milestoned task test {out}`")
+    missing = lacking(list(tests))
+    if missing is None:
+        print(f"{out}: written; try `milestoned task test {out}`")
+    else:
+        print(f"{out}: written; it lacks {missing}: record more, and propose again")
 
 
 class _UnreadableError(ValueError):

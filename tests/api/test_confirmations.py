@@ -90,6 +90,17 @@ async def test_a_failure_with_a_gap_is_counted_as_unknown_and_is_no_test(service
     assert told["tests"] == [{"oracle": "good.jsonl"}]
 
 
+async def test_a_failure_that_was_cut_off_is_noted_and_is_no_test(service: Service) -> None:
+    cut = lines("cut.jsonl", "bad", *run(sent=False))
+    cut["lines"] = cut["lines"].rpartition("\n")[0]
+    sent = await service.post("/v1/tasks:confirm", {**ASKED, "recordings": [GOOD, cut]})
+    told = sent.json()
+    [note] = told["notes"]
+    assert "cut.jsonl was not recorded to its end" in note
+    assert f"# Note: {note}.\n" in told["yaml"]
+    assert told["tests"] == [{"oracle": "good.jsonl"}]
+
+
 def draft(old: str, new: str) -> dict[str, Any]:
     assert old in DRAFT
     return {**ASKED, "draft": DRAFT.replace(old, new)}

@@ -117,14 +117,14 @@ function evidence({ good, bad, decided, notes, milestones }) {
   return [head, list];
 }
 
-function kept({ good, bad, milestones, left_out }) {
+function kept({ good, bad, milestones, left_out, notes }) {
   const head = line(`Confirmed by ${counted(good, "success", "successes")} and ${counted(bad, "failure", "failures")}: it is no draft any more.`);
   const list = document.createElement("ul");
   for (const one of milestones) {
     const unknown = one.unknown_bad ? `, not known in ${one.unknown_bad}` : "";
     list.append(item(`${one.id}: in ${one.in_good} of ${good} successes and ${one.in_bad} of ${bad} failures${unknown}`));
   }
-  list.append(...left_out.map((one) => item(`Left out: ${one.id}, ${one.why}.`)));
+  list.append(...left_out.map((one) => item(`Left out: ${one.id}, ${one.why}.`)), ...notes.map((note) => item(`Note: ${note}.`)));
   return [head, list];
 }
 
