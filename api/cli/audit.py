@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -61,6 +62,12 @@ def explain(
             )
         found = await Explainer(stores.audits, stores.ledger, NAME).explain(episode, step)
         print(_as_json(found) if json else as_text(found))
+        if not json:
+            print(
+                "note: what each milestone waited for, and what came nearest: milestoned episode"
+                f" explain {shlex.quote(episode)}",
+                file=sys.stderr,
+            )
         return 0
 
     return _run(store, work)

@@ -25,6 +25,9 @@ from detectors.model.rewards import total as sum_of
 from detectors.model.types import Milestone, Reward
 from detectors.task.ruleset import Ruleset, compile_task
 
+MAX_UNPAID = 5
+"""Milestones that a note names."""
+
 
 def run(
     recording: Annotated[Path, option("the recording to score", "RECORDING")],
@@ -63,8 +66,16 @@ def run(
     else:
         _print_lines(playback.rewards, credits)
         print(_summary(playback))
+        explain = _explain_command(task, recording, set_)
+        unpaid = _list_unpaid(playback)
         if any(reward.status == "unobserved" for reward in playback.rewards):
-            _note_unobserved(task, recording, set_)
+            print(
+                "note: null is not 0: what a rule needs was not observed. Which milestones depend"
+                f" on it: {explain}",
+                file=sys.stderr,
+            )
+        elif unpaid:
+            print(f"note: {unpaid}. What came nearest: {explain}", file=sys.stderr)
     return 0
 
 
@@ -97,15 +108,22 @@ def _note_other_ruleset(recorded: str, playback: Playback, recording: Path) -> N
         )
 
 
-def _note_unobserved(task: Path, recording: Path, overrides: Overrides) -> None:
-    """Note which command names the milestones that depend on what was not observed."""
+def _list_unpaid(playback: Playback) -> str:
+    """Say which milestones never paid; empty where each did."""
+    paid = {m.id for reward in playback.rewards for m in reward.milestones if not m.baseline}
+    milestones = playback.engine.ruleset.task.milestones
+    unpaid = [one.id for one in milestones if one.penalty is None and one.id not in paid]
+    if not unpaid:
+        return ""
+    more = len(unpaid) - MAX_UNPAID
+    return f"not paid: {', '.join(unpaid[:MAX_UNPAID])}{f' and {more} more' if more > 0 else ''}"
+
+
+def _explain_command(task: Path, recording: Path, overrides: Overrides) -> str:
+    """Return the command that says what became of each milestone."""
     changes = "".join(f" --set {key}={shlex.quote(value)}" for key, value in overrides)
     files = f"{shlex.quote(str(task))} {shlex.quote(str(recording))}"
-    print(
-        "note: null is not 0: what a rule needs was not observed. Which milestones depend on it:"
-        f" milestoned task explain {files}{changes}",
-        file=sys.stderr,
-    )
+    return f"milestoned task explain {files}{changes}"
 
 
 def _missing_asked_kinds(recording: Path, ruleset: Ruleset) -> list[str]:

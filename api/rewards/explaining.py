@@ -341,13 +341,18 @@ class _Why:
         for name in spec.after:
             event = met.get(name)
             if not event:
-                yield f"came true, but {name}, which must come first, was not reached"
+                missing = self._missing(self._rules.index[name])
+                yield f"came true, but {name}, which must come first, {missing}"
             elif not now or event >= last:
                 yield f"came true before {name} (event {event}), and not again after it"
         for name in spec.before:
             event = met.get(name)
             if event:
                 yield f"came true only after {name} (event {event})"
+
+    def _missing(self, n: int) -> str:
+        """Say of milestone ``n``, which was not seen to be reached, whether that is known."""
+        return "may have been reached" if self._unknown(n) else "was not reached"
 
     def _top(self, n: int) -> ConditionNode:
         return self._rules.nodes[self._rules.tops[n]]
@@ -366,7 +371,7 @@ class _Why:
             is_reached = award is not None and award.met
             if not is_reached:
                 required = self._rules.task.milestones[index].id
-                yield f"{indent}requires {required}, which was not reached"
+                yield f"{indent}requires {required}, which {self._missing(index)}"
         is_short = self._conditions.standing(node).now < 1.0
         shows_all = is_short or node.rule.name == "none_of"
         for child in node.children:

@@ -80,6 +80,17 @@ def test_a_known_step_has_neither(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "task explain" not in err
 
 
+def test_a_milestone_that_did_not_pay_is_named_with_the_command_that_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task, recording = replay(tmp_path, GO, clicked("Gone"))
+    command = f"milestoned task explain {task} {recording} --set origin={ORIGIN}"
+    note = f"note: not paid: m. What came nearest: {command}\n"
+    assert capsys.readouterr().err.endswith(note)
+    assert main(command.split()[1:]) == 0
+    assert "name is “Gone”, wanted “Go”" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("is_reported", [False, True])
 def test_a_kind_that_a_recording_was_perhaps_never_asked_for_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], is_reported: bool

@@ -261,6 +261,8 @@ WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "not at the end": ({"id": "m", "must_hold_at_end": True, "when": {"url_reached": {"url": "/a"}}}, [[went("/a")], [went("/b")]], "was true, but not any more at the end"),
     "a window": ({**GO, "within": {"steps": 1}}, [[], [clicked("Add to cart")]], "pays within 1 steps of the start only"),
     "a goal": ({"id": "g", "when": {"goal": {"requires": ["a"]}}}, [[]], "requires a, which was not reached"),
+    "a goal, and nobody looked at what it requires": ({"id": "g", "when": {"goal": {"requires": ["a"]}}}, [[("gap.began", {"source": "cdp", "reason": "r"})]], "requires a, which may have been reached"),
+    "never seen after": ({**GO, "after": ["a"]}, [[clicked("Add to cart"), ("gap.began", {"source": "cdp", "part": "page", "reason": "r"})]], "came true, but a, which must come first, may have been reached"),
     "part of all": ({"id": "m", "component": "ui", "when": {"all_of": [GO["when"], A["when"]]}}, [[went("/a"), clicked("x")]], "name is “x”, wanted “Add to cart”"),
     "no penalty": ({**GO, "penalty": 0.5}, [[]], "did not happen: no penalty"),
     "unobserved": (GO, [[clicked("Add to cart"), ("gap.began", {"source": "cdp", "reason": "r"})]], "came true in step 0 (events 3), worth +0.2; not paid, since the step is null: cdp saw nothing from event 4: r"),

@@ -121,6 +121,14 @@ def test_what_stands_beside_a_penalty_in_a_step_that_is_not_known_was_not_paid()
     assert "−0.5 at step 0, not paid" not in text
 
 
+def test_what_was_not_seen_to_be_reached_may_have_been_where_a_step_is_not_known() -> None:
+    unknown = "not reached in a step that is known"
+    assert unknown in " ".join(check_alone(rendered([went("/cart"), GAP], [BACK])).text.split())
+    known = " ".join(check_alone(rendered([went("/cart")], [])).text.split())
+    assert "not reached" in known
+    assert unknown not in known
+
+
 def test_what_agent_and_page_wrote_is_text() -> None:
     """Also what is a template, closes the style or begins a script."""
     evil = {**TASK, "instruction": EVIL}
