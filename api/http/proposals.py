@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from api.auth.store import Principal
 from api.core.errors import InvalidError
-from api.core.settings import Limits
 from api.http.answer_shapes import ConfirmationShape, ProposalShape
 from api.http.authorization import requires
 from api.http.dependencies import LimitsPart, ProposerPart
 from api.http.describe import problems, takes
+from api.http.sent_recordings import FRAMES, EpisodeRecordings, SentRecording, read_for
 from api.http.support import AUTHOR, Body, answer, parse_body, read_body
 from api.proposal.apart import ApartProposer
 from api.proposal.requested import (
@@ -22,45 +22,12 @@ from api.proposal.requested import (
     ProposalRequest,
     RequestedConfirmation,
     RequestedProposal,
-    RequestedRecording,
 )
 from api.replay.task_tests import BadTestError
-from detectors.model.json_value import JsonObject
 
 router = APIRouter(tags=["tasks"])
 MAX_RECORDINGS = 20
 TEXT = r"^[^\x00]*$"
-FRAMES = 2
-"""How many times the largest size of a segment a request may have."""
-
-
-class SentRecording(Body):
-    """A recorded run, inline as in a task's tests: ``frames`` is a .mrec file in base64, ``lines``
-    the text of a .jsonl file; one of both."""
-
-    name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
-    outcome: Literal["good", "bad"]
-    frames: str | None = None
-    lines: str | None = None
-
-    @model_validator(mode="after")
-    def check_content(self) -> SentRecording:
-        """Refuse a recording with no content, or with two."""
-        if (self.frames is None) == (self.lines is None):
-            raise ValueError("expected either frames or lines")
-        return self
-
-    def as_request(self, instruction: str | None = None) -> RequestedRecording:
-        """Return it as the process that reads it has it; ``instruction``: what the agent was told
-        in it."""
-        texts = {"frames": self.frames, "lines": self.lines}
-        content: JsonObject = {key: text for key, text in texts.items() if text is not None}
-        return {
-            "name": self.name,
-            "outcome": self.outcome,
-            "content": content,
-            "instruction": instruction,
-        }
 
 
 class ProposalRecording(SentRecording):
@@ -102,35 +69,38 @@ async def _read_content(
     "/v1/tasks:propose",
     summary="Propose a task from recordings",
     response_model=ProposalShape,
-    responses=problems(401, 403, 413, 422, 500),
+    responses=problems(401, 403, 404, 413, 422, 500),
     openapi_extra=takes(ProposeTask),
 )
 async def propose(
     who: Annotated[Principal, requires(AUTHOR)],
     content: Annotated[bytes, Depends(_read_content)],
     proposer: ProposerPart,
+    request: Request,
 ) -> Response:
     """Make a task file of what recorded successes share and failures lack, as `milestoned task
     propose` does: with a template's slots where the recordings say what the agent was told in each,
     and with the recordings as its tests, by their names. Nothing is stored: a read, so it may be
     repeated."""
-    return answer(dict(await propose_requested(proposer, who.tenant, content)))
+    recordings = read_for(request, who)
+    return answer(dict(await propose_requested(proposer, recordings, content)))
 
 
 async def propose_requested(
-    proposer: ApartProposer, tenant: str, content: bytes
+    proposer: ApartProposer, recordings: EpisodeRecordings, content: bytes
 ) -> RequestedProposal:
     """Return the proposal that a request's body asks for. Raises `InvalidError`,
-    and `ProposerCrashError`."""
+    `ProposerCrashError`, and what reading an episode does."""
     body = await asyncio.to_thread(parse_body, ProposeTask, content)
-    request: ProposalRequest = {
-        "recordings": [one.as_request(one.instruction) for one in body.recordings],
-        "instruction": body.instruction,
-        "id": body.id,
-        "origin": body.origin,
-    }
+    told = [one.instruction for one in body.recordings]
     try:
-        return await proposer.propose(tenant, request)
+        request: ProposalRequest = {
+            "recordings": await recordings.as_request(body.recordings, told),
+            "instruction": body.instruction,
+            "id": body.id,
+            "origin": body.origin,
+        }
+        return await proposer.propose(recordings.who.tenant, request)
     except BadTestError as error:
         raise InvalidError(str(error)[:1_000], errors=[error.as_problem()]) from None
 
@@ -139,36 +109,38 @@ async def propose_requested(
     "/v1/tasks:confirm",
     summary="Confirm a drafted task by recordings",
     response_model=ConfirmationShape,
-    responses=problems(401, 403, 413, 422, 500),
+    responses=problems(401, 403, 404, 413, 422, 500),
     openapi_extra=takes(ConfirmDraft),
 )
 async def confirm(
     who: Annotated[Principal, requires(AUTHOR)],
     content: Annotated[bytes, Depends(_read_content)],
     proposer: ProposerPart,
-    limits: LimitsPart,
+    request: Request,
 ) -> Response:
     """Hold a draft against recordings, as `milestoned task propose --draft` does. What all
     successes reached stays; the task is no draft any more, and has the recordings as its tests. A
     recording that does not confirm it is named. Nothing is stored: a read, so it may be
     repeated."""
-    return answer(dict(await confirm_requested(proposer, limits, who.tenant, content)))
+    recordings = read_for(request, who)
+    return answer(dict(await confirm_requested(proposer, recordings, content)))
 
 
 async def confirm_requested(
-    proposer: ApartProposer, limits: Limits, tenant: str, content: bytes
+    proposer: ApartProposer, recordings: EpisodeRecordings, content: bytes
 ) -> RequestedConfirmation:
     """Return the confirmed task that a request's body asks for. Raises as `propose_requested`."""
     body = await asyncio.to_thread(parse_body, ConfirmDraft, content)
     size = len(body.draft.encode("utf-8", "replace"))
-    if size > limits.task_bytes:
-        error = BadTestError("draft", f"{size} bytes", f"at most {limits.task_bytes}")
-        raise InvalidError(str(error), errors=[error.as_problem()])
-    request: ConfirmationRequest = {
-        "draft": body.draft,
-        "recordings": [one.as_request() for one in body.recordings],
-    }
+    most = recordings.limits.task_bytes
     try:
-        return await proposer.confirm(tenant, request)
+        if size > most:
+            raise BadTestError("draft", f"{size} bytes", f"at most {most}")
+        told = [None] * len(body.recordings)
+        request: ConfirmationRequest = {
+            "draft": body.draft,
+            "recordings": await recordings.as_request(body.recordings, told),
+        }
+        return await proposer.confirm(recordings.who.tenant, request)
     except BadTestError as error:
         raise InvalidError(str(error)[:1_000], errors=[error.as_problem()]) from None

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from api.auth.store import Terms
 from api.cli.main import main
 from api.proposal.drafting import DRAFT_MARK, read_draft, write_draft
 from api.proposal.writing import TaskHead
 from api.tasks.task_files import load_task_yaml
 from tests.api.service import Service
 from tests.api.test_proposals import lines, packed
-from tests.support.logs import Said, clicked, finished, went
+from tests.support.logs import Said, clicked, episode, finished, went
 
 ANSWER = """{"milestones": [
  {"id": "cart", "why": "", "when": {"url_reached": {"url": "/cart"}}},
@@ -162,3 +163,74 @@ async def test_a_draft_is_no_larger_than_a_task(service: Service) -> None:
     sent = await service.post("/v1/tasks:confirm", body)
     assert sent.status_code == 422, sent.text
     assert sent.json()["errors"][0]["wanted"] == f"at most {limit}"
+
+
+async def stored(service: Service, *, sent: bool, close: bool = True) -> str:
+    """The id of an episode of the draft, which the service took as a task."""
+    headers = {"content-type": "application/yaml"}
+    await service.call("POST", "/v1/tasks", content=DRAFT, headers=headers)
+    opened = (await service.post("/v1/episodes", {"task": "shop/order"})).json()
+    await service.tell(opened["episode"], opened["token"], *episode(*run(sent=sent), close=close))
+    return str(opened["episode"])
+
+
+async def test_stored_episodes_confirm_the_draft_that_they_ran_under(service: Service) -> None:
+    """As their recordings do; and a task is proposed from them."""
+    good, bad = [await stored(service, sent=sent) for sent in (True, False)]
+    recordings = [
+        {"name": "good.mrec", "outcome": "good", "episode": good},
+        {"name": "bad.mrec", "outcome": "bad", "episode": bad},
+    ]
+    sent = await service.post("/v1/tasks:confirm", {**ASKED, "recordings": recordings})
+    assert sent.status_code == 200, sent.text
+    inline = [
+        packed("good.mrec", "good", *run(sent=True)),
+        packed("bad.mrec", "bad", *run(sent=False)),
+    ]
+    told = (await service.post("/v1/tasks:confirm", {**ASKED, "recordings": inline})).json()
+    assert sent.json() == told
+    proposed = await service.post("/v1/tasks:propose", {"recordings": recordings})
+    assert proposed.status_code == 200, proposed.text
+    assert proposed.json()["decided"]
+
+
+async def test_an_episode_is_read_with_its_own_rights_and_when_it_has_ended(
+    service: Service,
+) -> None:
+    tokens = service.app.state.parts.tokens
+    _, author = await tokens.create("tasks", "author")
+    _, other = await tokens.create("admin", "other", Terms("other"))
+    closed, running = [await stored(service, sent=True, close=close) for close in (True, False)]
+
+    async def ask(id: str, path: str, **more: Any) -> Any:
+        recording = {"name": "a.mrec", "outcome": "good", "episode": id}
+        draft = {"draft": DRAFT} if path.endswith("confirm") else {}
+        return await service.post(path, {**draft, "recordings": [GOOD, recording]}, **more)
+
+    for path in ("/v1/tasks:confirm", "/v1/tasks:propose"):
+        assert (await ask(closed, path)).status_code == 200
+        forbidden = await ask(closed, path, token=author)
+        assert forbidden.status_code == 403
+        assert "recordings[1].episode: the token's scope is tasks" in forbidden.json()["detail"]
+        assert (await ask(closed, path, token=other)).status_code == 404
+        assert (await ask("ep_0", path)).status_code == 404
+        refused = await ask(running, path)
+        assert refused.status_code == 422
+        [error] = refused.json()["errors"]
+        assert (error["path"], error["wanted"]) == ("recordings[1].episode", "a closed episode")
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "says"),
+    [("MAX_EVENTS", 3, "at most 3 events"), ("FRAMES", 0, "at most 0 bytes of episodes in all")],
+)
+async def test_episodes_of_a_request_are_bounded(
+    service: Service, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, says: str
+) -> None:
+    good = await stored(service, sent=True)
+    monkeypatch.setattr(f"api.http.sent_recordings.{limit}", value)
+    recordings = [{"name": "good.mrec", "outcome": "good", "episode": good}]
+    sent = await service.post("/v1/tasks:confirm", {**ASKED, "recordings": recordings})
+    assert sent.status_code == 422
+    [error] = sent.json()["errors"]
+    assert (error["path"], error["wanted"]) == ("recordings[0].episode", says)
