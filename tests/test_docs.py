@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from agentd.inprocess.source import HELD_UP
+from agentd.session.supervisor import UNREPORTED
 from api.tasks.task_files import load_task_yaml
 from detectors.model.kinds import KINDS
 from detectors.sdk.registry import rules
@@ -243,6 +245,31 @@ def test_every_kind_of_event_has_an_example_from_a_recording() -> None:
     """docs/events.md shows what each looks like when a real program makes it."""
     lacking = set(KINDS) - set(examples())
     assert not lacking, f"no example in any tests/*/golden/*.seen.jsonl of {sorted(lacking)}"
+
+
+def _whole_gap_reasons() -> set[str]:
+    """The reasons of gaps of a whole source that the daemon's code states word by word."""
+    found = {UNREPORTED, HELD_UP}
+    for path in (ROOT / "agentd").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            called = ast.unparse(node.func)
+            last = node.args[-1]
+            says = called == "SourceLostError" or called.endswith(".began")
+            if says and isinstance(last, ast.Constant) and isinstance(last.value, str):
+                found.add(last.value)
+    return found
+
+
+def test_every_reason_of_a_gap_has_a_row_in_the_page_on_null_rewards() -> None:
+    page = (ROOT / "docs" / "how-to" / "null-rewards.md").read_text()
+    rows = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `")]
+    begun = [part.split("…")[0].rstrip() for row in rows for part in re.findall(r"`([^`]+)`", row)]
+    reasons = _whole_gap_reasons()
+    assert {"starting", "daemon restarted", "the browser closed the connection"} <= reasons
+    silent = {one for one in reasons if not any(one.startswith(part) for part in begun if part)}
+    assert not silent, "expected a row of docs/how-to/null-rewards.md for each"
 
 
 COMPONENTS = ["daemon", "service on SQLite", "service on Postgres"]

@@ -13,12 +13,12 @@ MAX_NAMED = 3
 """Origins that the note names."""
 
 
-def note_other_site(ruleset: Ruleset, events: Iterable[Event]) -> None:
+def note_other_site(ruleset: Ruleset, events: Iterable[Event]) -> bool:
     """Print a note to stderr if ``events`` have pages, and none of them is of the task's `origin`
-    or `hosts`."""
+    or `hosts`; returns whether it did."""
     task = ruleset.task
     if task.origin is None:
-        return
+        return False
     wanted = {origin_of(address) for address in (task.origin, *task.hosts)}
     visited: dict[str, None] = {}
     for event in events:
@@ -26,10 +26,11 @@ def note_other_site(ruleset: Ruleset, events: Iterable[Event]) -> None:
             visited[origin_of(str(event.data.get("url")))] = None
     sites = [origin for origin in visited if origin.startswith(("http://", "https://"))]
     if not sites or wanted.intersection(sites):
-        return
+        return False
     print(
         f"note: no page of the recording is of the task's origin {task.origin}, so that rules about"
         f" pages pay 0; its pages are of {', '.join(sites[:MAX_NAMED])}. If that is the same site:"
         f" --set origin={sites[0]}",
         file=sys.stderr,
     )
+    return True

@@ -57,9 +57,10 @@ def run(
     recorded_under = playback.engine.recorded_under
     if recorded_under not in (None, ruleset.digest):
         _note_other_ruleset(str(recorded_under), playback, recording)
+    is_other_site = False
     if recorded_under != ruleset.digest:
         events = (event for segment in read_recording(recording) for event in segment.events)
-        note_other_site(ruleset, events)
+        is_other_site = note_other_site(ruleset, events)
     credits = _credits(playback, ruleset, credit_to)
     if json:
         _print_json(playback.rewards, credits)
@@ -74,7 +75,7 @@ def run(
                 f" on it: {explain}",
                 file=sys.stderr,
             )
-        elif unpaid:
+        elif unpaid and not is_other_site:
             print(f"note: {unpaid}. What came nearest: {explain}", file=sys.stderr)
     return 0
 
