@@ -64,6 +64,8 @@ class Database:
             # this one.
             if not path.exists():
                 path.touch(0o600)
+        self._file = file_of(url)
+        self._opened = None if self._file is None else _identify(self._file)
         self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
         self.reader = self._engine(self.url, readers, None)
         self._single = self.writer.execution_options(isolation_level="AUTOCOMMIT")
@@ -103,12 +105,14 @@ class Database:
         self, statement: Executable, values: Mapping[str, object] | None = None
     ) -> Sequence[Any]:
         """Return all rows of one SELECT, in memory."""
+        self._refuse_other_file()
         with translated():
             async with self.reader.connect() as conn:
                 return (await conn.execute(statement, values)).all()
 
     async def first(self, statement: Executable, values: Mapping[str, object] | None = None) -> Any:
         """The first row of one SELECT, or None."""
+        self._refuse_other_file()
         with translated():
             async with self.reader.connect() as conn:
                 return (await conn.execute(statement, values)).first()
@@ -116,6 +120,7 @@ class Database:
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncConnection]:
         """A connection that commits each statement, for what belongs to a session."""
+        self._refuse_other_file()
         with translated():
             async with self.reader.connect() as conn:
                 yield conn
@@ -143,6 +148,7 @@ class Database:
         with translated():
             async with self._lock, self.writer.begin() as conn:
                 yield conn
+        self._refuse_other_file()
 
     async def run(self, work: Callable[[Connection], None], *, single: bool = False) -> None:
         """Run ``work`` in the one write transaction; ``single``: to a server it is one statement,
@@ -163,6 +169,20 @@ class Database:
                 await asyncio.shield(
                     loop.run_in_executor(self._pen, _in_transaction, self._direct, work)
                 )
+        self._refuse_other_file()
+
+    def _refuse_other_file(self) -> None:
+        """Raise `UnavailableError` where SQLite's file is not the one that was opened: a backup was
+        put in its place, or it was removed.
+
+        What is written then goes into a file that nobody can open again. It is asked after each
+        write, before anybody is told that it is kept, and before each read.
+        """
+        if self._file is not None and _identify(self._file) != self._opened:
+            raise UnavailableError(
+                f"the database's file {self._file.name} was removed, or another one was put in its"
+                " place, while the service ran: restart the service"
+            )
 
     def _direct_engine(self) -> Engine:
         engine = create_engine(self.url.set(drivername="sqlite"), poolclass=StaticPool)
@@ -177,6 +197,15 @@ class Database:
             self._pen.shutdown()
         await self.writer.dispose()
         await self.reader.dispose()
+
+
+def _identify(file: Path) -> tuple[int, int] | None:
+    """Which file of which disk stands there; None for none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _in_transaction(engine: Engine, work: Callable[[Connection], None]) -> None:

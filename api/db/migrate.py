@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, text
 
 import migrations
-from api.db.database import Database, translated
+from api.db.database import Database
 
 ADVISORY_KEY = 0x6D696C65
 """Any number that nobody else takes in this database."""
@@ -39,9 +39,8 @@ def is_reached(found: str | None) -> bool:
 
 async def current(database: Database) -> str | None:
     """The revision that the database is at, or None for an empty one."""
-    with translated():
-        async with database.reader.connect() as conn:
-            return await conn.run_sync(_revision)
+    async with database.session() as conn:
+        return await conn.run_sync(_revision)
 
 
 async def upgrade(database: Database) -> None:

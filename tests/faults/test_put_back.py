@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.faults.checks import whole
@@ -14,6 +15,7 @@ from tests.support.postgres import Postgres, needs_postgres
 from tests.support.stack import Stack, gist
 
 STEPS = 6
+UNAVAILABLE = 503
 SAVED, PUT_BACK = 2, 4
 """Before these steps begin the backup is made, and put in the place of what there is."""
 
@@ -73,6 +75,44 @@ def test_a_database_gets_from_the_daemon_what_it_lacks(
         assert gist(shaken) == gist(calm)
         assert {one: stack.episode.reward(one, wait_s=0).body for one in range(PUT_BACK)} == bodies
         whole(stack, shaken, task(STEPS))
+
+
+@pytest.mark.parametrize("how", ["replaced", pytest.param("removed", marks=pytest.mark.slow)])
+def test_a_file_that_is_not_the_opened_one_any_more_is_refused(tmp_path: Path, how: str) -> None:
+    """A backup is moved over SQLite's file while the service runs, or the file is removed: nobody
+    is told that anything is kept, so that the daemon sends it to the service that comes after."""
+    file = tmp_path / "service" / "milestoned.db"
+    with Stack(tmp_path) as stack:
+        calm = run(stack, tmp_path / "notes", STEPS)
+        saved = Saved(stack, None, "")
+
+        def between(step: int) -> None:
+            if step == SAVED:
+                saved.save()
+            if step == PUT_BACK:
+                kept = [
+                    one.rename(tmp_path / one.name) for one in file.parent.glob(f"{file.name}*")
+                ]
+                if how == "replaced":
+                    shutil.copytree(stack.folder / "backup", file.parent, dirs_exist_ok=True)
+                for path in ("/readyz", f"/v1/episodes/{stack.episode.id}"):
+                    assert _is_refused(stack, path), path
+                stack.kill_service()
+                if how == "removed":
+                    for one in kept:
+                        one.rename(file.parent / one.name)
+                stack.start_service()
+
+        shaken = run(stack, tmp_path / "notes", STEPS, between)
+        assert gist(shaken) == gist(calm)
+        whole(stack, shaken, task(STEPS))
+
+
+def _is_refused(stack: Stack, path: str) -> bool:
+    """Whether the service says that it has to be started again."""
+    headers = {"authorization": f"Bearer {stack.service.token}"}
+    answer = httpx.get(f"{stack.service.url}{path}", headers=headers)
+    return answer.status_code == UNAVAILABLE and "restart the service" in answer.text
 
 
 @pytest.mark.slow
