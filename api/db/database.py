@@ -64,7 +64,8 @@ class Database:
             # this one.
             if not path.exists():
                 path.touch(0o600)
-        self._file = file_of(url)
+        file = file_of(url)
+        self._file = None if file is None else file.absolute()
         self._opened = None if self._file is None else _identify(self._file)
         self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
         self.reader = self._engine(self.url, readers, None)
