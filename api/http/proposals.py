@@ -14,7 +14,7 @@ from api.http.answer_shapes import ConfirmationShape, ProposalShape
 from api.http.authorization import requires
 from api.http.dependencies import LimitsPart, ProposerPart
 from api.http.describe import problems, takes
-from api.http.sent_recordings import FRAMES, EpisodeRecordings, SentRecording, read_for
+from api.http.sent_recordings import FRAMES, EpisodeRecordings, SentRecording, StoredRecordingsPart
 from api.http.support import AUTHOR, Body, answer, parse_body, read_body
 from api.proposal.apart import ApartProposer
 from api.proposal.requested import (
@@ -76,13 +76,13 @@ async def propose(
     who: Annotated[Principal, requires(AUTHOR)],
     content: Annotated[bytes, Depends(_read_content)],
     proposer: ProposerPart,
-    request: Request,
+    stored: StoredRecordingsPart,
 ) -> Response:
     """Make a task file of what recorded successes share and failures lack, as `milestoned task
     propose` does: with a template's slots where the recordings say what the agent was told in each,
     and with the recordings as its tests, by their names. Nothing is stored: a read, so it may be
     repeated."""
-    recordings = read_for(request, who)
+    recordings = stored.read_for(who)
     return answer(dict(await propose_requested(proposer, recordings, content)))
 
 
@@ -116,13 +116,13 @@ async def confirm(
     who: Annotated[Principal, requires(AUTHOR)],
     content: Annotated[bytes, Depends(_read_content)],
     proposer: ProposerPart,
-    request: Request,
+    stored: StoredRecordingsPart,
 ) -> Response:
     """Hold a draft against recordings, as `milestoned task propose --draft` does. What all
     successes reached stays; the task is no draft any more, and has the recordings as its tests. A
     recording that does not confirm it is named. Nothing is stored: a read, so it may be
     repeated."""
-    recordings = read_for(request, who)
+    recordings = stored.read_for(who)
     return answer(dict(await confirm_requested(proposer, recordings, content)))
 
 

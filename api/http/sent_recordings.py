@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import Request
+from fastapi import Depends, Request
 from pydantic import Field, model_validator
 
 from api.auth.store import Principal
@@ -102,7 +102,22 @@ class EpisodeRecordings:
         return bytes(frames)
 
 
-def read_for(request: Request, who: Principal) -> EpisodeRecordings:
-    """Return what reads stored episodes for ``who``."""
+@dataclass(frozen=True, slots=True)
+class StoredRecordings:
+    """What the recordings of stored episodes are read with."""
+
+    episodes: Episodes
+    segments: StoredSegments
+    limits: Limits
+
+    def read_for(self, who: Principal) -> EpisodeRecordings:
+        """Return what reads them for one caller."""
+        return EpisodeRecordings(who, self.episodes, self.segments, self.limits)
+
+
+def _stored_recordings(request: Request) -> StoredRecordings:
     parts = parts_of(request)
-    return EpisodeRecordings(who, parts.episodes, parts.segments, parts.settings.limits)
+    return StoredRecordings(parts.episodes, parts.segments, parts.settings.limits)
+
+
+StoredRecordingsPart = Annotated[StoredRecordings, Depends(_stored_recordings)]

@@ -22,7 +22,7 @@ from api.episodes.search import EpisodeQuery, Search
 from api.episodes.store import Episodes, describe
 from api.http.dependencies import JudgePart, LimitsPart, ProposerPart, RatesPart
 from api.http.proposals import confirm_requested, propose_requested
-from api.http.sent_recordings import FRAMES, read_for
+from api.http.sent_recordings import FRAMES, StoredRecordingsPart
 from api.http.support import ADMIN, answer, parse_body, parts_of
 from api.http.task_drafts import DraftTask, draft_requested
 from api.http.tasks import require_proof
@@ -174,10 +174,10 @@ async def propose(
     who: Annotated[Principal, visitor(ADMIN)],
     content: Annotated[bytes, Depends(_sent_recordings)],
     proposer: ProposerPart,
-    request: Request,
+    stored: StoredRecordingsPart,
 ) -> Response:
     """Propose a task from the recordings that the page's form has, as `POST /v1/tasks:propose`."""
-    return answer(dict(await propose_requested(proposer, read_for(request, who), content)))
+    return answer(dict(await propose_requested(proposer, stored.read_for(who), content)))
 
 
 @router.post("/editor/confirm")
@@ -185,11 +185,11 @@ async def confirm(
     who: Annotated[Principal, visitor(ADMIN)],
     content: Annotated[bytes, Depends(_sent_recordings)],
     proposer: ProposerPart,
-    request: Request,
+    stored: StoredRecordingsPart,
 ) -> Response:
     """Confirm the draft in the editor by the recordings that the page's form has, as
     `POST /v1/tasks:confirm`."""
-    return answer(dict(await confirm_requested(proposer, read_for(request, who), content)))
+    return answer(dict(await confirm_requested(proposer, stored.read_for(who), content)))
 
 
 async def _sent_instruction(
