@@ -54,30 +54,45 @@ def run(
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
         return 1
-    recorded_under = playback.engine.recorded_under
-    if recorded_under not in (None, ruleset.digest):
-        _note_other_ruleset(str(recorded_under), playback, recording)
-    is_other_site = False
-    if recorded_under != ruleset.digest:
-        events = (event for segment in read_recording(recording) for event in segment.events)
-        is_other_site = note_other_site(ruleset, events)
+    is_other_site = _note_origin(playback, recording)
     credits = _credits(playback, ruleset, credit_to)
     if json:
         _print_json(playback.rewards, credits)
-    else:
-        _print_lines(playback.rewards, credits)
-        print(_summary(playback))
-        explain = _explain_command(task, recording, set_)
-        unpaid = _list_unpaid(playback)
-        if any(reward.status == "unobserved" for reward in playback.rewards):
-            print(
-                "note: null is not 0: what a rule needs was not observed. Which milestones depend"
-                f" on it: {explain}",
-                file=sys.stderr,
-            )
-        elif unpaid and not is_other_site:
-            print(f"note: {unpaid}. What came nearest: {explain}", file=sys.stderr)
+        return 0
+    _print_lines(playback.rewards, credits)
+    print(_summary(playback))
+    note = _next_command(playback, _explain_command(task, recording, set_))
+    if note and not (is_other_site and _is_known(playback)):
+        print(f"note: {note}", file=sys.stderr)
     return 0
+
+
+def _note_origin(playback: Playback, recording: Path) -> bool:
+    """Note where the recording was made for another task, or on another site; return whether it was
+    on another site."""
+    ruleset, recorded_under = playback.engine.ruleset, playback.engine.recorded_under
+    if recorded_under == ruleset.digest:
+        return False
+    if recorded_under is not None:
+        _note_other_ruleset(str(recorded_under), playback, recording)
+    events = (event for segment in read_recording(recording) for event in segment.events)
+    return note_other_site(ruleset, events)
+
+
+def _is_known(playback: Playback) -> bool:
+    """Return whether what every step needs was observed."""
+    return all(reward.status != "unobserved" for reward in playback.rewards)
+
+
+def _next_command(playback: Playback, explain: str) -> str:
+    """Say what the command ``explain`` tells of these rewards; empty where nothing is open."""
+    if not _is_known(playback):
+        return (
+            "null is not 0: what a rule needs was not observed. Which milestones depend on it:"
+            f" {explain}"
+        )
+    unpaid = _list_unpaid(playback)
+    return f"{unpaid}. What came nearest: {explain}" if unpaid else ""
 
 
 def _credits(

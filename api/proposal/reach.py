@@ -93,26 +93,43 @@ def find_reached(
 ) -> Mapping[str, Reached]:
     """Return which milestones were reached in an episode of these rewards; ``baseline``: those that
     were so at its start."""
-    certain = [
-        milestone
-        for reward in rewards
-        for milestone in _list_certain(reward, unknown.by_step.get(reward["step"], ()))
-    ]
-    sums = _sum_values(certain)
-    last_steps = {one["id"]: one["step"] for one in certain}
-    at_start = {m["id"] for m in baseline}
-    open_ids = {id for ids in unknown.by_step.values() for id in ids}
-    last_unknown = max(unknown.by_step, default=-1)
+    certain: list[MilestoneJson] = []
+    for reward in rewards:
+        certain += _list_certain(reward, unknown.by_step.get(reward["step"], ()))
+    facts = _ReachFacts(
+        values=_sum_values(certain),
+        last_steps={one["id"]: one["step"] for one in certain},
+        at_start={one["id"] for one in baseline},
+        unknown=unknown,
+        is_whole=bool(rewards) and is_closed,
+    )
+    return {id: facts.tell(id) for id in ids}
 
-    def tell(id: str) -> Reached:
-        if abs(sums.get(id, 0.0)) > _NOTHING:
-            may_be_revoked = id in unknown.revocable and last_unknown >= last_steps[id]
-            return "unknown" if may_be_revoked else "yes"
-        if not rewards or not is_closed or id in open_ids:
+
+@dataclass(frozen=True, slots=True)
+class _ReachFacts:
+    """What the steps of an episode say of its milestones. ``values``: what each certainly came to,
+    by its id; ``last_steps``: the last step in which it did; ``is_whole``: the episode has steps
+    and is closed."""
+
+    values: Mapping[str, float]
+    last_steps: Mapping[str, int]
+    at_start: Collection[str]
+    unknown: UnknownMilestones
+    is_whole: bool
+
+    def tell(self, id: str) -> Reached:
+        """Return whether a milestone was reached."""
+        if abs(self.values.get(id, 0.0)) > _NOTHING:
+            return "unknown" if self._may_be_revoked(id) else "yes"
+        if not self.is_whole or any(id in ids for ids in self.unknown.by_step.values()):
             return "unknown"
-        return "at_start" if id in at_start else "no"
+        return "at_start" if id in self.at_start else "no"
 
-    return {id: tell(id) for id in ids}
+    def _may_be_revoked(self, id: str) -> bool:
+        """Return whether a step that is not known may have taken the milestone back."""
+        last_unknown = max(self.unknown.by_step, default=-1)
+        return id in self.unknown.revocable and last_unknown >= self.last_steps[id]
 
 
 def count_reached(episodes: Sequence[ReachedMilestones], id: str) -> ReachCount:

@@ -316,12 +316,16 @@ class Context:
         if day is not None and (is_text or _names_time(key)):
             return self._time(key, value, day)
         if isinstance(value, str):
-            if self._is_shown_time(key, value):
-                return "when"
-            if self._is_drawn(key, value):
-                return "begun" if self.start_of(value) else "drawn"
-            return "asked"
+            return self._text(key, value)
         return "drawn" if self._is_drawn_number(key, value) else "asked"
+
+    def _text(self, key: str, value: str) -> Kind:
+        """What a text is that is no point in time as machines write it."""
+        if self._is_shown_time(key, value):
+            return "when"
+        if self._is_drawn(key, value):
+            return "begun" if self.start_of(value) else "drawn"
+        return "asked"
 
     def _time(self, key: str, value: object, day: str) -> Kind:
         """What a point in time is that falls on ``day``."""

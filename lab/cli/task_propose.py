@@ -87,9 +87,9 @@ def run(
         return _confirm(draft, from_, against, out)
     if not _is_head(TaskHead(id, instruction or NO_INSTRUCTION, origin)):
         return 2
-    if not from_:
-        return _draft(TaskHead(id, instruction, origin or find_named_origin(instruction)), out)
-    return _propose(from_, against, instruction, instructions, origin, id, out)
+    if from_:
+        return _propose(from_, against, instruction, instructions, origin, id, out)
+    return _draft(id, instruction, origin, out)
 
 
 def _is_head(head: TaskHead) -> bool:
@@ -102,8 +102,9 @@ def _is_head(head: TaskHead) -> bool:
     return True
 
 
-def _draft(head: TaskHead, out: Path | None) -> int:
+def _draft(id: str, instruction: str, origin: str | None, out: Path | None) -> int:
     """Ask the judge's endpoint for a draft, and write it; exit 1 if its answer is none."""
+    head = TaskHead(id, instruction, origin or find_named_origin(instruction))
     try:
         settings = judge_settings()
         if settings is None:
