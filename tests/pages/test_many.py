@@ -124,6 +124,18 @@ async def _walk(shop: Shop) -> None:
             assert shop.good not in told, path
 
 
+async def test_an_episode_says_what_is_not_known_to_be_reached_and_what_a_0_means(
+    shop: Shop,
+) -> None:
+    """The poor one's last step was not seen: what it did not reach it may have reached there."""
+    unknown = "not reached in a step that is known"
+    pages = [(await shop.look(f"/episodes/{id}?step=0")).text for id in (shop.good, shop.poor)]
+    good, poor = (" ".join(page.split()) for page in pages)
+    assert unknown in poor
+    assert unknown not in good
+    assert "No milestone came true here." in good
+
+
 async def test_whoever_only_reads_changes_nothing(shop: Shop) -> None:
     _, reader = await shop.service.app.state.parts.tokens.create("read", "a reader", Terms())
     for path in ("/editor", "/label"):

@@ -112,6 +112,12 @@ def test_a_tier_that_nobody_asked_leaves_its_own_milestone_unknown() -> None:
     assert told == {"polite": "unknown", "cart": "yes"}
 
 
+def test_what_a_null_step_may_have_taken_back_is_unknown() -> None:
+    saved = rules(next(one for one in MILESTONES if one["id"] == "saved"))
+    assert reached(saved, [clicked("Save")], [*gap("cdp")], []) == {"saved": "unknown"}
+    assert reached(saved, [*gap("cdp")], [clicked("Save")], []) == {"saved": "yes"}
+
+
 @given(
     steps=st.lists(st.lists(st.sampled_from(DEEDS), max_size=4), min_size=1, max_size=5),
     source=st.sampled_from(SOURCES),
@@ -119,6 +125,7 @@ def test_a_tier_that_nobody_asked_leaves_its_own_milestone_unknown() -> None:
 )
 @example(steps=[[went("/cart")], [clicked("Buy"), created("a.pdf")]], source="cdp", hidden=(0, 1))
 @example(steps=[[clicked("Save")], [clicked("Undo")], []], source="files", hidden=(0, 1))
+@example(steps=[[clicked("Save")], [clicked("Undo")], []], source="cdp", hidden=(1, 1))
 @settings(max_examples=400, deadline=None, derandomize=True)
 def test_what_is_told_with_a_gap_is_so(
     steps: list[list[Said]], source: str, hidden: tuple[int, int]
