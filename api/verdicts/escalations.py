@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, func, literal, select, tuple_, update
+from sqlalchemy import Connection, Row, bindparam, func, literal, select, tuple_, update
 
 from api.db.clock import clock
 from api.db.database import Database
@@ -59,6 +59,10 @@ class GoalState(NamedTuple):
 
     known: bool
     success: bool | None
+
+
+def _read_goal(row: Row[Any]) -> GoalState:
+    return GoalState(known=row.status == "closed" and not row.waits, success=row.success)
 
 
 class PendingItem(NamedTuple):
@@ -165,20 +169,29 @@ class Escalations:
         row = await self._database.first(_GOAL_STATE, {"of_episode": episode})
         if row is None:
             return GoalState(known=False, success=None)
-        return GoalState(known=row.status == "closed" and not row.waits, success=row.success)
+        return _read_goal(row)
 
     async def wait_for_goal(self, asked: PendingItem) -> None:
-        """Put a step off until its episode's goal is decided; the wait counts for no patience."""
+        """Put a step off until its episode's goal is decided; the wait counts for no patience.
+
+        A goal that was decided since the caller looked has released only what nobody had taken. So
+        that is looked up again under the lock of the episode's row, which its decision takes too.
+        """
         names = {
             "of_episode": asked.episode,
             "of_step": asked.step,
             "of_item": asked.item,
             "by": self._runner,
         }
-        put_off = _MINE.values(
-            runner=None, due=self._now + LOOK_FOR_GOAL_S, queued_at=self._now, attempts=0
-        )
-        await self._together.do(lambda conn: conn.execute(put_off, names).rowcount)
+
+        def work(conn: Connection) -> None:
+            row = conn.execute(_GOAL_STATE, {"of_episode": asked.episode}).first()
+            is_decided = row is not None and _read_goal(row).known
+            due = self._now if is_decided else self._now + LOOK_FOR_GOAL_S
+            put_off = _MINE.values(runner=None, due=due, queued_at=self._now, attempts=0)
+            conn.execute(put_off, names)
+
+        await self._together.do(work, asked.episode)
 
     async def orphaned(self) -> None:
         """In a database of its own, whoever else holds a row was this service before it was started

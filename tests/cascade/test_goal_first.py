@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from api.auth.store import OPERATOR
-from tests.api.service import Service, Store
+from api.verdicts.escalations import Escalations, GoalState
+from tests.api.service import Service, Store, eventually
 from tests.cascade.judged import lines, milestoned, recorded
 from tests.cascade.stage import Endpoint, stages
 from tests.cascade.test_escalation import final, judged, task, verdicts
@@ -92,6 +93,29 @@ async def test_where_the_judge_decides_the_goal_it_is_asked_first(
         assert [SPARED in (one["reason"] or "") for one in rewards] == [spares] * 2
         calls = endpoint.calls()["came"] - before
         assert calls <= 2 if spares else calls >= 3
+
+
+async def test_a_goal_that_is_decided_while_a_step_looks_for_it_keeps_no_step_waiting(
+    store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker has read that the goal is open, and puts the step off after it was decided."""
+    look = Escalations.goal_of
+
+    async def decided(queue: Escalations, episode: str) -> bool:
+        return (await look(queue, episode)).known
+
+    async def look_late(self: Escalations, episode: str) -> GoalState:
+        found = await look(self, episode)
+        if not found.known:
+            await eventually(lambda: decided(self, episode))
+        return found
+
+    monkeypatch.setattr(Escalations, "goal_of", look_late)
+    endpoint.say(answer=YES, hold=False)
+    async with judged(store, endpoint) as service:
+        spec = task(goal_first=True, escalate=["unscored", "goal"], decisive="none")
+        id = await told(service, spec, silent("late"), silent("late-2"))
+        assert (await final(service, id, 0))["decided_by"] == "judge"
 
 
 async def test_without_the_setting_steps_are_asked_about_at_once(
