@@ -9,13 +9,17 @@ transaction is rolled back, the caller may try again.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
+from weakref import WeakSet
 
+import aiosqlite
 from sqlalchemy import Connection, Engine, Executable, create_engine, event, func, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -32,6 +36,8 @@ _NO_TEXT = ("22021", "22P05")
 _TOO_LONG = ("22001", "22003")
 BUSY_MS = 5_000
 """How long SQLite waits for another process's write, such as a backup's or a migration's."""
+END_S = 5.0
+"""How long `Database.close` waits for threads of connections that others hold or gave up."""
 
 
 def now(later: timedelta = timedelta()) -> str:
@@ -67,6 +73,7 @@ class Database:
         file = file_of(url)
         self._file = None if file is None else file.absolute()
         self._opened = None if self._file is None else _identify(self._file)
+        self._threads: WeakSet[Thread] = WeakSet()
         self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
         self.reader = self._engine(self.url, readers, None)
         self._single = self.writer.execution_options(isolation_level="AUTOCOMMIT")
@@ -95,6 +102,7 @@ class Database:
             pool_size=size,
             max_overflow=0,
             pool_timeout=30,
+            connect_args={"async_creator_fn": self._connect},
             **extra,
         )
         event.listen(engine.sync_engine, "connect", _prepare)
@@ -185,6 +193,15 @@ class Database:
                 " place, while the service ran: restart the service"
             )
 
+    def _connect(self, *where: Any, **options: Any) -> aiosqlite.Connection:
+        """Return a connection to SQLite, not yet awaited, as SQLAlchemy makes it itself; its thread
+        is kept for `close`."""
+        connection = aiosqlite.connect(*where, **options)
+        thread = connection._thread
+        thread.daemon = True
+        self._threads.add(thread)
+        return connection
+
     def _direct_engine(self) -> Engine:
         engine = create_engine(self.url.set(drivername="sqlite"), poolclass=StaticPool)
         event.listen(engine, "connect", _prepare)
@@ -192,12 +209,25 @@ class Database:
         return engine
 
     async def close(self) -> None:
-        """Close every connection and end its thread."""
+        """Close every connection and end its thread.
+
+        A connection whose user was cancelled is closed by its thread alone, which then answers to
+        the event loop: while that runs, its end is waited for, at most `END_S`.
+        """
         if self._pen is not None and self._direct is not None:
             await asyncio.get_running_loop().run_in_executor(self._pen, self._direct.dispose)
             self._pen.shutdown()
         await self.writer.dispose()
         await self.reader.dispose()
+        if pending := [thread for thread in self._threads if thread.is_alive()]:
+            await asyncio.to_thread(_join, pending)
+
+
+def _join(threads: Sequence[Thread]) -> None:
+    """Wait for the end of all ``threads``, at most `END_S` in all."""
+    until = time.monotonic() + END_S
+    for thread in threads:
+        thread.join(max(until - time.monotonic(), 0))
 
 
 def _identify(file: Path) -> tuple[int, int] | None:
