@@ -23,7 +23,7 @@ ENGINE := docker.io docker-compose iptables iproute2 util-linux debootstrap
 # What makes and runs a virtual machine.
 MACHINE := debootstrap e2fsprogs genisoimage openssh-client qemu-system-x86 qemu-utils util-linux
 
-.PHONY: help demo unit test test-all test-fleet vm-image check lint bench pins docs site screenshots clean
+.PHONY: help demo unit test test-all test-fleet vm-image check lint bench bench-quick pins docs site screenshots clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,9 +67,13 @@ lint: $(VENV)/ready
 	$(BIN)/python tools/check_words.py
 	$(BIN)/python tools/client_models.py --check
 
-bench: $(VENV)/ready $(BUNDLE) ## the figures of docs/performance.md, each beside its reference
-	@tools/system-packages $(BROWSER)
+bench: $(VENV)/ready $(BUNDLE) ## the figures of docs/performance.md, each beside its reference, and .build/bench.json
+	@tools/system-packages $(BROWSER) postgresql
 	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-quick: $(VENV)/ready $(BUNDLE) ## the same with fewer rounds, in three minutes on two quiet cores
+	@tools/system-packages $(BROWSER) postgresql
+	$(BIN)/python -m benchmarks --quick $(ARGS)
 
 docs: $(VENV)/ready ## what is generated: pages of docs/, the client's models, the blocking client
 	$(BIN)/python tools/make_docs.py

@@ -1,66 +1,59 @@
 """`make bench`: every figure of docs/performance.md. `python -m benchmarks soak --minutes 30` runs
-alone."""
+one part, `python -m benchmarks compare OLD NEW` compares two runs."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-from benchmarks import (
-    adapters,
-    browser,
-    cascade,
-    engine,
-    exporting,
-    fleet,
-    injection,
-    lists,
-    live,
-    mcp_gateway,
-    model,
-    observations,
-    observer,
-    pages,
-    rescore,
-    service,
-    soak,
-    visual,
-    webarena,
-)
+from benchmarks import compare
+from benchmarks.parts import PARTS, Options, choose_parts, load_parts
+from benchmarks.run import run_parts
 
-PARTS = {
-    "engine": engine.main,
-    "service": service.main,
-    "adapters": adapters.main,
-    "rescore": rescore.main,
-    "mcp": mcp_gateway.main,
-    "model": model.main,
-    "cascade": cascade.main,
-    "browser": browser.main,
-    "webarena": webarena.main,
-    "pages": pages.main,
-    "live": live.main,
-    "lists": lists.main,
-    "observations": observations.main,
-    "export": exporting.main,
-    "visual": visual.main,
-}
+RUN_FILE = Path(".build/bench.json")
 
 
-def main() -> None:
-    """Run all, or the named ones; the soak, the observer's cost and the fleet only where they are
-    named."""
+def main(arguments: Sequence[str]) -> int:
+    """Run all parts, or the named ones; returns 0, 1 if a part failed, 130 if it was
+    interrupted."""
+    if list(arguments[:1]) == ["compare"]:
+        return compare.main(arguments[1:])
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    for name in given.parts:
+        if name not in PARTS:
+            parser.error(f"{name}: no such part; there are {', '.join(PARTS)}")
+    names = choose_parts(given.parts, is_quick=given.quick)
+    options = Options(given.minutes, given.sandboxes, given.step_s)
+    run = run_parts(load_parts(names, options), given.json, is_quick=given.quick)
+    states = {part.status for part in run.parts.values()}
+    if "interrupted" in states:
+        return 130
+    return 1 if "failed" in states else 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    known = ", ".join([*PARTS, "observer", "soak", "soak-steps", "fleet", "scale", "injection"])
+    alone = ", ".join(name for name, part in PARTS.items() if not part.is_default)
     parser.add_argument(
-        "parts", nargs="*", metavar="PART", help=f"of {known}; all but the last six if none"
+        "parts",
+        nargs="*",
+        metavar="PART",
+        help=f"of {', '.join(PARTS)}; if none, all but {alone}",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="the short form: the same rows with fewer rounds"
+    )
+    parser.add_argument(
+        "--json", type=Path, default=RUN_FILE, metavar="FILE", help=f"default {RUN_FILE}"
     )
     parser.add_argument(
         "--minutes",
         type=float,
         default=30.0,
-        help="how long the soak takes (default 30), and a third",
+        help="how long the soak takes (default 30), and a third; and the fleet",
     )
     parser.add_argument(
         "--sandboxes", type=int, default=1_000, help="how many the fleet has (default 1000)"
@@ -68,29 +61,8 @@ def main() -> None:
     parser.add_argument(
         "--step-s", type=float, default=30.0, help="how long the fleet's steps take (default 30)"
     )
-    given = parser.parse_args()
-    parts = PARTS | {
-        "observer": observer.main,
-        "soak": lambda: soak.main(given.minutes),
-        "fleet": lambda: fleet.main(given.minutes, given.sandboxes, given.step_s),
-        "scale": fleet.scale,
-        "injection": injection.main,
-        "soak-steps": lambda: soak.steps(given.minutes),
-    }
-    chosen = given.parts or list(PARTS)
-    for name in chosen:
-        if name not in parts:
-            parser.error(f"{name}: no such part; there are {known}")
-    load = os.getloadavg()[0]
-    print(
-        f"{os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f} as it"
-        " began\n",
-        flush=True,
-    )
-    for name in chosen:
-        parts[name]()
-        print(flush=True)
+    return parser
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -3,7 +3,6 @@ each adds."""
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,11 +15,13 @@ from milestoned_client.adapters import scoring
 from milestoned_client.adapters.settings import AdapterSettings
 from websockets.sync.client import connect
 
-from benchmarks.measure import line
+from benchmarks.figures import NEITHER, at_most
+from benchmarks.measure import estimate_difference, estimate_median
+from benchmarks.report import PartReport
 from lab.demo.parts import DemoService, start_service
 from lab.demo.processes import DemoProcesses
 
-ROUNDS, WARM = 400, 40
+ROUNDS, QUICK_ROUNDS, WARM = 400, 80, 20
 TASK: dict[str, Any] = {
     "id": "bench/answer",
     "version": "1",
@@ -48,22 +49,22 @@ BODIES: dict[str, dict[str, Any]] = {
 """The same sample, as each asks for it."""
 
 
-def main() -> None:
-    """Print the figures: one sample a request, one connection, every round asks each once."""
+def main(report: PartReport) -> None:
+    """Report the figures: one sample a request, one connection, every round asks each once."""
+    rounds = report.choose(ROUNDS, QUICK_ROUNDS)
     with tempfile.TemporaryDirectory() as folder, DemoProcesses(Path(folder) / "logs") as parts:
         service = start_service(parts, Path(folder) / "service")
         with RewardClient(service.url, service.token) as client:
             client.register_task(TASK)
-            taken = _interleaved(_runs(service, client))
+            taken = _interleaved(_runs(service, client), rounds)
     core = taken.pop(CORE)
     del taken[RESET]
-    print(
-        f"adapters: one sample a request, one connection, {ROUNDS} rounds; reference: the core"
-        f" endpoint, {CORE}"
-    )
-    line(f"{CORE}, bare HTTP, ms", f"{core:.2f}")
-    for name, seconds in taken.items():
-        line(f"{name}, ms more", f"{seconds - core:+.2f}", "wanted <= 1")
+    report.head(f"adapters: one sample a request, one connection, {rounds} rounds")
+    report.add(f"{CORE}, bare HTTP", estimate_median(core), "ms", NEITHER)
+    reference = f"the core endpoint, {CORE}"
+    for name, times in taken.items():
+        added = estimate_difference(times, core)
+        report.add(f"{name} adds", added, "ms", at_most(1), reference)
 
 
 def _runs(service: DemoService, client: RewardClient) -> dict[str, Callable[[], Any]]:
@@ -101,17 +102,13 @@ def _send(socket: Any, message: str) -> None:
         raise RuntimeError(f"{message} was answered {answer[:400]!r}")
 
 
-def _interleaved(runs: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Median milliseconds of each; every round does each once, so that noise hits all alike."""
+def _interleaved(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    """Milliseconds of each; every round does each once, so that noise hits all alike."""
     taken: dict[str, list[float]] = {name: [] for name in runs}
-    for number in range(WARM + ROUNDS):
+    for number in range(WARM + rounds):
         for name, run in runs.items():
             start = time.perf_counter()
             run()
             if number >= WARM:
                 taken[name].append((time.perf_counter() - start) * 1000)
-    return {name: statistics.median(times) for name, times in taken.items()}
-
-
-if __name__ == "__main__":
-    main()
+    return taken

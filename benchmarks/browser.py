@@ -5,15 +5,19 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 from milestoned_client import ControlDir, Episode, RewardClient
 from playwright.sync_api import Page, sync_playwright
+from websockets.sync.client import connect
 
-from benchmarks.measure import beside, line, quantile
+from benchmarks.figures import LOWER, NEITHER, RATIO, at_most
+from benchmarks.measure import estimate_median, estimate_quantile, ratio
+from benchmarks.report import PartReport
 from lab.demo.needs import find_chromium
 from lab.demo.parts import DemoService, start_daemon, start_service, start_shop
 from lab.demo.processes import DemoProcesses
@@ -27,16 +31,18 @@ FLAGS = (
     "--disable-sync",
     "--remote-debugging-port=0",
 )
-ROUNDS, STEPS, CLICKS = 8, 40, 200
+ROUNDS, QUICK_ROUNDS = 8, 3
+STEPS, QUICK_STEPS = 40, 20
+CLICKS, QUICK_CLICKS = 200, 60
 PAGE = """<title>Clicks</title><h1>Clicks</h1><label>Name <input id=name></label>
 <button id=go onclick="this.textContent = 'Go ' + ++window.n; fetch('/api/ping')">Go 0</button><script>n = 0</script>"""
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     with bench() as on:
-        overhead(on)
-        latency(on)
+        measure_overhead(report, on)
+        measure_latency(report, on)
 
 
 class Bench(NamedTuple):
@@ -111,61 +117,89 @@ def watched(on: Bench) -> Iterator[Episode]:
     daemon.part.wait_end(30)
 
 
-def overhead(on: Bench) -> None:
-    """Median time of an agent's step with the daemon beside the browser, and without."""
+def measure_overhead(report: PartReport, on: Bench) -> None:
+    """Report the median time of an agent's step with the daemon beside the browser, and without."""
+    rounds, steps = report.choose((ROUNDS, STEPS), (QUICK_ROUNDS, QUICK_STEPS))
     bare, ours = list[float](), list[float]()
-    _step(on.page)
-    for _ in range(ROUNDS):
-        bare.append(_step(on.page))
+    _step(on.page, steps)
+    for _ in range(rounds):
+        bare.append(_step(on.page, steps))
         with watched(on):
-            ours.append(_step(on.page))
-    print(
-        f"overhead: a Playwright step (fill a field, click, read the page), {ROUNDS * STEPS} of"
+            ours.append(_step(on.page, steps))
+    report.head(
+        f"overhead: a Playwright step (fill a field, click, read the page), {rounds * steps} of"
         " each, in turns"
     )
-    line("without the daemon, ms", f"{statistics.median(bare) * 1000:.2f}")
-    line("with the daemon, ms", f"{statistics.median(ours) * 1000:.2f}")
-    line("with / without", beside(ours, bare), "wanted <= 1.03")
+    report.add("agent's step without the daemon", estimate_median(bare), "ms", NEITHER)
+    report.add("agent's step with the daemon", estimate_median(ours), "ms", LOWER)
+    row = "agent's step with the daemon / without"
+    report.add(row, ratio(ours, bare), RATIO, at_most(1.03), "the same steps without it")
 
 
-def _step(page: Page) -> float:
-    """Seconds of the median of `STEPS` steps."""
+def _step(page: Page, steps: int) -> float:
+    """Return the milliseconds of the median of so many steps."""
     took = []
-    for n in range(STEPS):
+    for n in range(steps):
         start = time.perf_counter()
         page.fill("#name", f"Ada {n}")
         page.click("#go")
         page.inner_text("#go")
-        took.append(time.perf_counter() - start)
+        took.append((time.perf_counter() - start) * 1000)
     return statistics.median(took)
 
 
-def latency(on: Bench) -> None:
-    """From the click's being sent to Chromium to the sealed reward in the trainer's hand."""
-    took = []
-    with watched(on) as episode:
-        for n in range(CLICKS):
+def measure_latency(report: PartReport, on: Bench) -> None:
+    """Report the time from the click's being sent to Chromium to the sealed reward in the trainer's
+    hand, beside a bare round trip to the browser and one to the service."""
+    took, trips = list[float](), list[float]()
+    clicks = report.choose(CLICKS, QUICK_CLICKS)
+    with watched(on) as episode, _round_trips(on) as make_round_trips:
+        for n in range(clicks):
+            trips.append(_timed_ms(make_round_trips))
             episode.step({"click": "Go"})
             where = _middle(on.page)
             start = time.perf_counter()
             on.page.mouse.click(*where)
             episode.end_step(n)
             reward = episode.reward(n, wait_s=10)
-            took.append(time.perf_counter() - start)
+            took.append((time.perf_counter() - start) * 1000)
             assert reward.reward is not None, reward
-    print(
-        f"event to reward: {CLICKS} clicks in Chromium, quiet window 0, to the sealed reward in the"
+    report.head(
+        f"event to reward: {clicks} clicks in Chromium, quiet window 0, to the sealed reward in the"
         " trainer's hand"
     )
-    line("p50, ms", f"{quantile(took, 0.5) * 1000:.1f}", "wanted <= 25")
-    line("p99, ms", f"{quantile(took, 0.99) * 1000:.1f}", "wanted <= 100 when the machine is quiet")
+    reference = "a bare CDP round trip and a bare HTTP one"
+    report.add(f"{reference}, p50", estimate_median(trips), "ms", NEITHER)
+    for share, bound in ((0.5, 8), (0.99, 15)):
+        row = f"click to sealed reward, p{share * 100:.0f}"
+        report.add(row, estimate_quantile(took, share), "ms", at_most(bound))
+    report.add("click to sealed reward / round trips", ratio(took, trips), RATIO, LOWER, reference)
+
+
+@contextmanager
+def _round_trips(on: Bench) -> Iterator[Callable[[], None]]:
+    """Give what asks the browser over its debugging port, then the service, a thing that is no
+    work for either."""
+    port, path = (on.folder / "profile" / "DevToolsActivePort").read_text().split()
+    address = f"ws://127.0.0.1:{port}{path}"
+    with connect(address) as browser, httpx.Client(base_url=on.service.url) as service:
+
+        def make_round_trips() -> None:
+            browser.send('{"id": 1, "method": "Browser.getVersion"}')
+            browser.recv()
+            service.get("/healthz").raise_for_status()
+
+        make_round_trips()
+        yield make_round_trips
+
+
+def _timed_ms(call: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1000
 
 
 def _middle(page: Page) -> tuple[float, float]:
     box = page.locator("#go").bounding_box()
     assert box is not None
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-if __name__ == "__main__":
-    main()

@@ -1,48 +1,61 @@
-"""The engine against decoding the same bytes, and a thousand milestones against ten."""
+"""The engine against decoding the same bytes, and a thousand milestones against ten: of rules that
+are found by what an event names, and of rules that are called for each event of their kinds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks import workload
-from benchmarks.measure import beside, interleaved, line, rate
+from benchmarks.figures import HIGHER, LOWER, RATIO, at_most
+from benchmarks.measure import estimate_rate, interleaved, ratio
+from benchmarks.report import PartReport
 from detectors.engine.engine import Engine
 from detectors.model.codec import decode_segment
+from detectors.model.types import Segment
 from detectors.task.ruleset import Ruleset
 
-EVENTS = 100_000
+EVENTS, ROUNDS, QUICK_ROUNDS = 100_000, 7, 3
+UNINDEXED_EVENTS = 5_000
+"""Of a log for rules without an index: a thousand of them are asked at each event of their kinds."""
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     texts = workload.segments(workload.events(EVENTS))
     segments = [decode_segment(text) for text in texts]
+    few_segments = segments[: UNINDEXED_EVENTS // 500]
     ten, thousand = workload.task(10), workload.task(1000)
-
-    def feed(rules: Ruleset) -> None:
-        engine = Engine(rules, "ep_bench")
-        for segment in segments:
-            engine.feed(segment.events)
+    ten_unindexed, thousand_unindexed = (workload.unindexed_task(n) for n in (10, 1000))
 
     def decode() -> None:
         for text in texts:
             decode_segment(text)
 
     took = interleaved(
-        7,
+        report.choose(ROUNDS, QUICK_ROUNDS),
         decode=decode,
-        ten=lambda: feed(ten),
-        thousand=lambda: feed(thousand),
+        ten=lambda: _feed(ten, segments),
+        thousand=lambda: _feed(thousand, segments),
+        ten_unindexed=lambda: _feed(ten_unindexed, few_segments),
+        thousand_unindexed=lambda: _feed(thousand_unindexed, few_segments),
     )
     size = sum(map(len, texts)) / EVENTS
-    print(
-        f"engine: {EVENTS} events of {size:.0f} bytes, 500 a segment; reference: decoding the same"
-        " bytes"
+    report.head(f"engine: {EVENTS} events of {size:.0f} bytes, 500 a segment")
+    same = "decoding the same bytes"
+    report.add("decoding", estimate_rate(EVENTS, took["decode"]), "events/s", HIGHER)
+    report.add(
+        "engine, 10 milestones, one core", estimate_rate(EVENTS, took["ten"]), "events/s", HIGHER
     )
-    line("decoding, events/s", rate(EVENTS, took["decode"]))
-    line("engine, 10 milestones, events/s and core", rate(EVENTS, took["ten"]))
-    line("engine / decoding, 10 milestones", beside(took["ten"], took["decode"]), "wanted <= 2.0")
-    line("engine / decoding, 1,000 milestones", beside(took["thousand"], took["decode"]))
-    line("1,000 milestones / 10 milestones", beside(took["thousand"], took["ten"]), "wanted <= 1.3")
+    for name, row, wanted in (("ten", "10", at_most(2.0)), ("thousand", "1,000", LOWER)):
+        figure = ratio(took[name], took["decode"])
+        report.add(f"engine / decoding, {row} milestones", figure, RATIO, wanted, same)
+    for suffix, how in (("", ""), ("_unindexed", ", rules without an index")):
+        figure = ratio(took[f"thousand{suffix}"], took[f"ten{suffix}"])
+        row = f"1,000 milestones / 10 milestones{how}"
+        report.add(row, figure, RATIO, at_most(1.2), "10 milestones, the same log")
 
 
-if __name__ == "__main__":
-    main()
+def _feed(rules: Ruleset, segments: Sequence[Segment]) -> None:
+    engine = Engine(rules, "ep_bench")
+    for segment in segments:
+        engine.feed(segment.events)

@@ -23,18 +23,22 @@ from sqlalchemy import insert, select
 from api.episodes.tables import episodes
 from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
-from benchmarks.measure import line
+from benchmarks.figures import HIGHER, LOWER, NEITHER, at_most
+from benchmarks.measure import single
+from benchmarks.report import PartReport
 from common.frames import unpack
 from detectors.model.codec import sha256
 from tests.api.service import Service, Store, running
 from tests.support.logs import Said, clicked, episode, filled, went
 from tests.support.postgres import Postgres, programs
 
-FEW, MANY, STEPS, BATCH = 1_000, 10_000, 10, 500
+STEPS, BATCH = 10, 500
+MANY, QUICK_MANY, TIMES_FEW = 10_000, 1_000, 10
+"""Episodes that are exported, and how many times as many they are as the few beside them."""
 FORMS = ("tables", "sft")
-WANTED = "growth <= 32 MiB"
+WANTED = at_most(32)
 FIRST = {"part": "first"}
-"""The labels of the first `FEW` episodes."""
+"""The labels of the few episodes."""
 POLL_S = 0.01
 
 
@@ -45,27 +49,30 @@ class Measured(NamedTuple):
     seconds: float
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     with tempfile.TemporaryDirectory() as folder:
-        _measure("SQLite", Store(Path(folder)))
+        _measure(report, "SQLite", Store(Path(folder)))
     if programs() is None:
-        print("Postgres is not installed: nothing is measured on it")
+        report.leave_out("Postgres is not installed: nothing is measured on it")
         return
     with tempfile.TemporaryDirectory() as folder, Postgres() as server:
-        _measure("Postgres", Store(Path(folder), server.database()))
+        _measure(report, "Postgres", Store(Path(folder), server.database()))
 
 
-def _measure(name: str, store: Store) -> None:
-    print(f"{name}, {MANY:,} episodes of {STEPS} steps")
-    asyncio.run(_fill(store))
+def _measure(report: PartReport, name: str, store: Store) -> None:
+    episodes = report.choose(MANY, QUICK_MANY)
+    report.head(f"export on {name}: {episodes:,} episodes of {STEPS} steps, few: a tenth of them")
+    asyncio.run(_fill(store, episodes))
     for form in FORMS:
         few = _export(store, form, ["--label", "part=first"])
         many = _export(store, form, [])
-        line(f"{form}: peak over {FEW:,} episodes", f"{few.peak:.0f} MiB")
-        line(f"{form}: peak over {MANY:,} episodes", f"{many.peak:.0f} MiB")
-        line(f"{form}: growth", f"{many.peak - few.peak:+.0f} MiB", WANTED)
-        line(f"{form}: episodes/s", f"{MANY / many.seconds:,.0f}")
+        growth = single(many.peak - few.peak)
+        rate = single(episodes / many.seconds)
+        report.add(f"{form}, {name}: peak over few", single(few.peak), "MiB", NEITHER)
+        report.add(f"{form}, {name}: peak over all", single(many.peak), "MiB", LOWER)
+        report.add(f"{form}, {name}: growth", growth, "MiB", WANTED, "the peak over few")
+        report.add(f"{form}, {name}: rate", rate, "episodes/s", HIGHER)
 
 
 def _export(store: Store, form: str, options: list[str]) -> Measured:
@@ -95,17 +102,19 @@ def _peak_memory(process: int) -> float:
     return 0.0
 
 
-async def _fill(store: Store) -> None:
+async def _fill(store: Store, episodes_in_all: int) -> None:
     """One episode as the service stores it, then rows of others like it under ids of their own."""
     async with running(store, requests_per_s=0) as service:
         first, token = await service.open()
         await service.tell(first, token, *episode(*_steps()))
         database = service.app.state.parts.database
         patterns = await _patterns(service, first)
-        for start in range(1, MANY, BATCH):
+        few = episodes_in_all // TIMES_FEW
+        for start in range(1, episodes_in_all, BATCH):
             made: dict[Any, list[dict[str, Any]]] = {table: [] for table in patterns}
-            for number in range(start, min(start + BATCH, MANY)):
-                for table, row in _copies(patterns, first, number):
+            for number in range(start, min(start + BATCH, episodes_in_all)):
+                labels = FIRST if number < few else {}
+                for table, row in _copies(patterns, first, number, labels):
                     made[table].append(row)
             async with database.write() as connection:
                 for table, rows in made.items():
@@ -134,7 +143,7 @@ async def _patterns(service: Service, first: str) -> dict[Any, list[dict[str, An
 
 
 def _copies(
-    patterns: dict[Any, list[dict[str, Any]]], first: str, number: int
+    patterns: dict[Any, list[dict[str, Any]]], first: str, number: int, labels: dict[str, str]
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield the rows of the episode of this number, each with its table."""
     id = f"{first[:-8]}{number:08}"
@@ -142,8 +151,8 @@ def _copies(
     text = unpack(segment["frame"]).replace(first.encode(), id.encode())
     head = sha256(text)
     (row,) = patterns[episodes]
-    labels = orjson.dumps(FIRST if number < FEW else {}).decode()
-    yield episodes, {**row, "id": id, "intent": None, "head": head, "labels": labels}
+    written = orjson.dumps(labels).decode()
+    yield episodes, {**row, "id": id, "intent": None, "head": head, "labels": written}
     yield (
         segments,
         {**segment, "episode": id, "digest": head, "frame": zstandard.compress(text)},

@@ -24,6 +24,9 @@ from api.stages.base import Question
 from api.stages.judge.facts import EventFacts, facts_of, flag_facts
 from api.stages.judge.judge import Judge
 from api.stages.peer import Peer
+from benchmarks.figures import LOWER, NEITHER, Wanted
+from benchmarks.measure import exact, single
+from benchmarks.report import PartReport
 from tests.judge.attacks import ATTACKS, Attack
 from tests.judge.benign import BENIGN
 from tests.judge.serving import MODEL_PYTHON, ROOT, Served, judge_at, serving
@@ -52,14 +55,11 @@ class Rate(NamedTuple):
     none: int
     clean: tuple[bool | None, bool | None]
 
-    def __str__(self) -> str:
+    def clean_verdicts(self) -> str:
+        """Return what is said of sessions without an attack."""
         words = {True: "success", False: "failure", None: "no verdict"}
         good, bad = (words[told] for told in self.clean)
-        share = self.turned / self.tried
-        return (
-            f"{self.turned:>2} of {self.tried} turned ({share:.0%}), {self.none} without a verdict;"
-            f" with no attack a success is told as {good}, a failure as {bad}"
-        )
+        return f"with no attack a success is told as {good}, a failure as {bad}"
 
 
 async def naive(peer: Peer, model: str, question: Question) -> bool | None:
@@ -110,16 +110,13 @@ async def rate(judge: Judge, attacks: Sequence[Attack], defended: bool) -> Rate:
     return Rate(len(attacks), turned, none, (good, bad))
 
 
-def benign() -> str:
-    """How many honest texts lose their line."""
+def find_withheld() -> list[str]:
+    """Return the honest texts that lose their line."""
     lost = []
     for text in BENIGN:
         facts = flag_facts(facts_of(session(("page text", text)), EventFacts(400, "")))
         lost += [text] if any(fact.flags for fact in facts) else []
-    return (
-        f"{len(lost)} of {len(BENIGN)} benign controls withheld ({len(lost) / len(BENIGN):.0%}):"
-        f" {'; '.join(lost)}"
-    )
+    return lost
 
 
 @contextmanager
@@ -131,16 +128,24 @@ def endpoint(*command: str) -> Iterator[Served]:
             yield found
 
 
-async def compare(url: str, model: str, attacks: Sequence[Attack]) -> None:
-    """Print both rates of one model."""
+async def compare(report: PartReport, url: str, model: str, attacks: Sequence[Attack]) -> None:
+    """Report both rates of one model."""
     judge = judge_at(url, model, timeout_s=600.0, retries=0)
-    for defended, how in ((False, "without:"), (True, "with:")):
-        print(f"  {model:<13} {how:<8} {await rate(judge, attacks, defended)}", flush=True)
+    hows: tuple[tuple[bool, str, Wanted], ...] = (
+        (False, "without", NEITHER),
+        (True, "with", LOWER),
+    )
+    for defended, how, wanted in hows:
+        found = await rate(judge, attacks, defended)
+        report.head(f"{model}, {how} the defence, {found.tried} attacks: {found.clean_verdicts()}")
+        for what, count in (("turned", found.turned), ("without a verdict", found.none)):
+            share = single(100 * count / found.tried)
+            report.add(f"{model}, {how} the defence: attacks {what}", share, "%", wanted)
     await judge.close()
 
 
-def main(arguments: Sequence[str] = ()) -> None:
-    """Attack the judge with every text and print the rates."""
+def main(report: PartReport, arguments: Sequence[str] = ()) -> None:
+    """Attack the judge with every text and report the rates."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.injection", description=__doc__)
     parser.add_argument("--url", help="an OpenAI-compatible endpoint, in place of the small model")
     parser.add_argument("--model", default="smollm2", help="its model")
@@ -148,24 +153,25 @@ def main(arguments: Sequence[str] = ()) -> None:
         "--attacks", type=int, default=SHORT, help=f"how many it is tried with (default {SHORT})"
     )
     given = parser.parse_args(arguments)
-    print(
-        f"Injection: {len(ATTACKS)} attacks over {len(PLACES)} places of a log; {benign()}",
-        flush=True,
-    )
+    withheld = find_withheld()
+    report.head(f"injection: {len(ATTACKS)} attacks over {len(PLACES)} places of a log")
+    share = exact(100 * len(withheld) / len(BENIGN))
+    report.add(f"of {len(BENIGN)} benign controls withheld", share, "%", LOWER)
+    report.head(f"  withheld: {'; '.join(withheld)}")
     with endpoint() as served:
         for model in ("obeys/others", "obeys/itself"):
-            asyncio.run(compare(served.url, model, ATTACKS))
+            asyncio.run(compare(report, served.url, model, ATTACKS))
     some = ATTACKS[:: max(1, len(ATTACKS) // given.attacks)][: given.attacks]
     if given.url:
-        asyncio.run(compare(given.url, given.model, some))
+        asyncio.run(compare(report, given.url, given.model, some))
     elif MODEL_PYTHON.exists():
         with endpoint(
             str(MODEL_PYTHON), str(ROOT / "tests" / "judge" / "small_model.py")
         ) as served:
-            asyncio.run(compare(served.url, given.model, some))
+            asyncio.run(compare(report, served.url, given.model, some))
     else:
-        print("  smollm2: .venv-judge is not there; `make .venv-judge/ready` makes it")
+        report.leave_out("smollm2: .venv-judge is not there; `make .venv-judge/ready` makes it")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(PartReport("injection"), sys.argv[1:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -18,13 +17,15 @@ from api.episodes.label_index import label_rows
 from api.episodes.reached import reached_key
 from api.episodes.tables import episode_marks, episodes
 from api.rewards.tables import milestones
-from benchmarks.measure import line, quantile
+from benchmarks.figures import LOWER, NEITHER, at_most
+from benchmarks.measure import estimate_median, estimate_quantile
+from benchmarks.report import PartReport
 from tests.api.service import TASK, Service, Store, running
 from tests.support.logs import clicked, episode, went
 from tests.support.postgres import Postgres, programs
 
-EPISODES, ROUNDS, POLICIES = 10_000, 31, 10
-WANTED = "≤ 50 ms"
+EPISODES, QUICK_EPISODES, POLICIES = 10_000, 2_000, 10
+ROUNDS, QUICK_ROUNDS = 31, 9
 SAMPLE = {"task": TASK["id"], "n": 32}
 CALLS: dict[str, tuple[str, str, dict[str, Any] | None]] = {
     "the newest 50": ("GET", "/v1/episodes", None),
@@ -40,33 +41,41 @@ CALLS: dict[str, tuple[str, str, dict[str, Any] | None]] = {
 }
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     with tempfile.TemporaryDirectory() as folder:
-        print(f"SQLite, {EPISODES:,} episodes")
-        asyncio.run(_measure(Store(Path(folder))))
+        asyncio.run(_measure(report, "SQLite", Store(Path(folder))))
     if programs() is None:
-        print("Postgres is not installed: nothing is measured on it")
+        report.leave_out("Postgres is not installed: nothing is measured on it")
         return
     with tempfile.TemporaryDirectory() as folder, Postgres() as server:
-        print(f"Postgres, {EPISODES:,} episodes")
-        asyncio.run(_measure(Store(Path(folder), server.database())))
+        asyncio.run(_measure(report, "Postgres", Store(Path(folder), server.database())))
 
 
-async def _measure(store: Store) -> None:
+async def _measure(report: PartReport, name_of_store: str, store: Store) -> None:
+    episodes = report.choose(EPISODES, QUICK_EPISODES)
+    rounds = report.choose(ROUNDS, QUICK_ROUNDS)
+    report.head(
+        f"lists of {episodes:,} episodes on {name_of_store}; the processor's time is of this"
+        " process, in which the service and SQLite are, and Postgres is not"
+    )
     async with running(store, requests_per_s=0) as service:
-        await _fill(service)
-        empty = await _measure_calls(lambda: service.get("/healthz"))
-        line("empty route, p50 / p99 / CPU", str(empty))
+        await _fill(service, episodes)
+        empty = await _measure_calls(lambda: service.get("/healthz"), rounds)
+        row = f"an empty route, {name_of_store}, p50"
+        report.add(row, estimate_median(empty.wall), "ms", NEITHER)
         for name, (method, path, body) in CALLS.items():
             more: dict[str, Any] = {} if body is None else {"json": body}
             answer = await service.call(method, path, **more)
             assert answer.status_code == 200, answer.text
-            taken = await _measure_calls(partial(service.call, method, path, **more))
-            line(f"{name}, p50 / p99 / CPU", str(taken), WANTED)
+            taken = await _measure_calls(partial(service.call, method, path, **more), rounds)
+            row = f"{name}, {name_of_store}"
+            report.add(f"{row}, p50", estimate_median(taken.wall), "ms", at_most(50))
+            report.add(f"{row}, p99", estimate_quantile(taken.wall, 0.99), "ms", LOWER)
+            report.add(f"{row}, processor", estimate_median(taken.cpu), "ms", LOWER)
 
 
-async def _fill(service: Service) -> None:
+async def _fill(service: Service, count: int) -> None:
     """One episode as the service stores it, then rows of others like it with labels, outcomes,
     totals and milestones of their own."""
     first, token = await service.open()
@@ -76,18 +85,18 @@ async def _fill(service: Service) -> None:
     (earned, *_) = await database.all(select(milestones).where(milestones.c.episode == first))
     draw = random.Random(0)
     rows, marks, reached = [], [], []
-    for number in range(EPISODES - 1):
+    for number in range(count - 1):
         id = f"{first[:-8]}{number:08}"
         row = {**pattern._mapping, "id": id, "intent": None}
         row["success"] = draw.random() < 0.3
         row["total"] = 1.0 if row["success"] else round(draw.random(), 3)
-        count = draw.randrange(6)
-        row["reached"] = reached_key(f"m{index}" for index in range(count))
+        paid = draw.randrange(6)
+        row["reached"] = reached_key(f"m{index}" for index in range(paid))
         rows.append(row)
         marks += label_rows({"policy": str(number % POLICIES)}, row["tenant"], row["opened_at"], id)
         reached += [
             {**earned._mapping, "episode": id, "number": index, "id": f"m{index}"}
-            for index in range(count)
+            for index in range(paid)
         ]
     async with database.write() as connection:
         await connection.execute(insert(episodes), rows)
@@ -98,21 +107,17 @@ async def _fill(service: Service) -> None:
             await connection.execute(text("ANALYZE"))
 
 
-class Taken(NamedTuple):
+class CallTimes(NamedTuple):
     """What calls took in milliseconds: by the clock, and of this process's CPU, in which the
     service and SQLite are (Postgres is not)."""
 
     wall: list[float]
     cpu: list[float]
 
-    def __str__(self) -> str:
-        wall = f"{statistics.median(self.wall):.1f} / {quantile(self.wall, 0.99):.1f}"
-        return f"{wall} / {statistics.median(self.cpu):.1f} ms"
 
-
-async def _measure_calls(call: Callable[[], Awaitable[Any]]) -> Taken:
-    taken = Taken([], [])
-    for _ in range(ROUNDS):
+async def _measure_calls(call: Callable[[], Awaitable[Any]], rounds: int) -> CallTimes:
+    taken = CallTimes([], [])
+    for _ in range(rounds):
         begun, busy = time.perf_counter(), time.process_time()
         await call()
         taken.wall.append((time.perf_counter() - begun) * 1000)

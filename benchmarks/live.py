@@ -3,7 +3,6 @@ it."""
 
 from __future__ import annotations
 
-import statistics
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +11,13 @@ from queue import SimpleQueue
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.browser import bench, watched
-from benchmarks.measure import line, quantile
+from benchmarks.figures import LOWER, at_most
+from benchmarks.measure import estimate_median, estimate_quantile
+from benchmarks.report import PartReport
 from lab.demo.needs import find_chromium
 from lab.demo.parts import DemoService
 
-CLICKS = 40
+CLICKS, QUICK_CLICKS = 40, 15
 PATIENCE_S = 30
 SEEN = """() => { window.seen = {}; const list = document.getElementById('spans');
   const look = () => { const told = list.textContent;
@@ -25,24 +26,24 @@ SEEN = """() => { window.seen = {}; const list = document.getElementById('spans'
 CLICKED = "addEventListener('click', () => { (window.at ??= []).push(Date.now()) }, true)"
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     with bench() as on:
         on.page.evaluate(CLICKED)
         with watched(on) as episode, _looked_at(on.service, episode.id) as looker:
             took = []
-            for n in range(CLICKS):
+            for n in range(report.choose(CLICKS, QUICK_CLICKS)):
                 episode.step({"click": "Go"})
                 on.page.click("#go")
                 seen = looker.shown_at(f"Go {n}")
                 took.append(seen - on.page.evaluate("window.at.at(-1)"))
                 episode.end_step(n)
-    print(
-        f"live: {CLICKS} clicks in Chromium, from the page's own click to its line on the episode's"
-        " page beside it"
+    report.head(
+        f"live: {len(took)} clicks in Chromium, from the page's own click to its line on the"
+        " episode's page beside it"
     )
-    line("median, ms", f"{statistics.median(took):.0f}", "wanted <= 200")
-    line("nine of ten within, ms", f"{quantile(took, 0.9):.0f}")
+    report.add("click to its line on a page, p50", estimate_median(took), "ms", at_most(200))
+    report.add("click to its line on a page, p90", estimate_quantile(took, 0.9), "ms", LOWER)
 
 
 class _Looker:
@@ -112,7 +113,3 @@ def _looked_at(service: DemoService, episode: str) -> Iterator[_Looker]:
         yield looker
     finally:
         looker.end()
-
-
-if __name__ == "__main__":
-    main()

@@ -8,7 +8,6 @@ import json
 import os
 import select
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,11 +24,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from benchmarks.measure import line, quantile
+from benchmarks.figures import LOWER, NEITHER, Wanted, at_least, at_most
+from benchmarks.measure import estimate_difference, estimate_median, single
+from benchmarks.report import PartReport
 from tests.agentd.support.peer import Peer
 from tests.agentd.support.process import ROOT, DaemonProcess
 
-ROUNDS, WARM = 300, 30
+ROUNDS, QUICK_ROUNDS = 300, 40
+WARM, QUICK_WARM = 30, 5
 THINK_S = 0.02
 """What an agent takes at the least between an answer and its next call, in seconds."""
 SOON_S = 0.01
@@ -38,7 +40,7 @@ Call = Callable[[int], None]
 _WAYS = ("stdio", "streamable HTTP")
 _BEHIND = ("bare", "relay", "gateway")
 _HERE = (sys.executable, "-m", "benchmarks.mcp_gateway")
-WANTED = "wanted: at most 2 ms"
+WANTED = at_most(2)
 
 
 class Setting(NamedTuple):
@@ -48,13 +50,13 @@ class Setting(NamedTuple):
     quiet_ms: int
     paces: Mapping[float, str]
     watches: bool = False
-    wanted: str = WANTED
+    wanted: Wanted = WANTED
 
 
 _SETTINGS = (
     Setting(0, {THINK_S: f"calls {THINK_S * 1_000:g} ms apart", 0: "calls at once"}),
     Setting(50, {SOON_S: "within the quiet"}),
-    Setting(50, {SOON_S: "within the quiet, a folder watched"}, True, ""),
+    Setting(50, {SOON_S: "within the quiet, a folder watched"}, True, NEITHER),
 )
 
 
@@ -189,20 +191,23 @@ def _wait_listening(url: str) -> None:
             return
 
 
-def _interleave(pause_s: float, calls: dict[str, Call], first: int) -> dict[str, list[float]]:
+def _interleave(
+    pause_s: float, calls: dict[str, Call], first: int, warm: int, rounds: int
+) -> dict[str, list[float]]:
     """Return the milliseconds of each way's calls, one of each a round."""
     taken: dict[str, list[float]] = {name: [] for name in calls}
-    for round in range(WARM + ROUNDS):
+    for round in range(warm + rounds):
         for name, call in calls.items():
             time.sleep(pause_s)
             start = time.perf_counter()
             call(first + round)
-            if round >= WARM:
+            if round >= warm:
                 taken[name].append((time.perf_counter() - start) * 1_000)
     return taken
 
 
-def _measure(state: Path, setting: Setting) -> None:
+def _measure(report: PartReport, state: Path, setting: Setting) -> None:
+    warm, rounds = _counts(report)
     with ExitStack() as stack:
         through = (sys.executable, "-m", "agentd", "mcp", "--state", str(state), "--", *_HERE)
         calls = (
@@ -212,24 +217,33 @@ def _measure(state: Path, setting: Setting) -> None:
         first = 1
         for name, ways in zip(_WAYS, calls, strict=True):
             for pause_s, pace in setting.paces.items():
-                taken = _interleave(pause_s, dict(zip(_BEHIND, ways, strict=True)), first)
-                first += WARM + ROUNDS
-                _print(f"{name}, {pace}", taken, setting.wanted)
+                behind = dict(zip(_BEHIND, ways, strict=True))
+                taken = _interleave(pause_s, behind, first, warm, rounds)
+                first += warm + rounds
+                _report_times(report, f"{name}, {pace}", taken, setting.wanted)
 
 
-def _print(name: str, taken: Mapping[str, list[float]], wanted: str) -> None:
+def _counts(report: PartReport) -> tuple[int, int]:
+    """Return how many rounds come before those that are timed, and how many these are."""
+    return report.choose((WARM, ROUNDS), (QUICK_WARM, QUICK_ROUNDS))
+
+
+def _report_times(
+    report: PartReport, name: str, taken: Mapping[str, list[float]], wanted: Wanted
+) -> None:
     bare, relay, gateway = (taken[way] for way in _BEHIND)
+    reference = "the same server bare"
+    report.add(f"{name}: bare", estimate_median(bare), "ms", NEITHER)
     for share in (0.1, 0.5, 0.9):
-        under, over = quantile(bare, share), quantile(gateway, share)
-        figure = f"+{over - under:.2f} ms ({under:.2f} → {over:.2f})"
-        line(f"{name}, p{share * 100:.0f}", figure, wanted if share == 0.5 else "")
-    line(f"{name}, mean", f"+{statistics.fmean(gateway) - statistics.fmean(bare):.2f} ms")
-    floor = quantile(relay, 0.5) - quantile(bare, 0.5)
-    line(f"{name}, an empty relay in its place, p50", f"+{floor:.2f} ms")
-    sys.stdout.flush()
+        added = estimate_difference(gateway, bare, share)
+        row = f"{name}: the gateway adds, p{share * 100:.0f}"
+        bound = wanted if share == 0.5 else LOWER
+        report.add(row, added, "ms", bound, reference)
+    floor = estimate_difference(relay, bare)
+    report.add(f"{name}: an empty relay adds, p50", floor, "ms", NEITHER, reference)
 
 
-async def _run() -> None:
+async def _run(report: PartReport) -> None:
     for number, setting in enumerate(_SETTINGS):
         with tempfile.TemporaryDirectory() as folder:
             watched = ("--files", f"x={folder}/watched") if setting.watches else ()
@@ -240,24 +254,30 @@ async def _run() -> None:
             ):
                 await daemon.all_ready()
                 # Whoever calls is a process of its own: the service's work is none of a call.
-                command = (*_HERE, "measure", str(daemon.state), str(number))
+                file = Path(folder) / "figures.json"
+                form = "quick" if report.is_quick else "full"
+                command = (*_HERE, "measure", str(daemon.state), str(number), form, str(file))
                 measuring = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
                 assert await measuring.wait() == 0
+                report.read_figures([file])
                 steps = (await daemon.health())["step"] + 1
-                calls = len(setting.paces) * len(_WAYS) * (WARM + ROUNDS)
-                line("calls that were steps", f"{steps} of {calls}")
+                calls = len(setting.paces) * len(_WAYS) * sum(_counts(report))
+                row = f"{', '.join(setting.paces.values())}: share of calls that were steps"
+                report.add(row, single(100 * steps / calls), "%", at_least(100))
 
 
-def main() -> None:
-    """Print the figures."""
-    print("agentd mcp: what it adds to a tool call", flush=True)
-    asyncio.run(_run())
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
+    report.head("agentd mcp: what it adds to a tool call")
+    asyncio.run(_run(report))
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["measure", state, number]:
-            _measure(Path(state), _SETTINGS[int(number)])
+        case ["measure", state, number, form, file]:
+            own = PartReport("mcp", is_quick=form == "quick")
+            _measure(own, Path(state), _SETTINGS[int(number)])
+            own.write_figures(Path(file))
         case ["relay", port, to] if port.isdigit():
             relay_port(int(port), int(to))
         case ["relay", *command]:

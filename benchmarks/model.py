@@ -23,31 +23,51 @@ if TYPE_CHECKING:
     from api.stages.model.stage import ModelStage
     from detectors.model.types import Event
 
-from benchmarks.measure import line, quantile
+from benchmarks.figures import LOWER, NEITHER, Wanted, at_least, at_most
+from benchmarks.measure import Estimate, estimate_quantile, single
+from benchmarks.report import PartReport
 
-STEPS, SHOWN, LONG, FILES = 400, 25, 100, 100
+STEPS, QUICK_STEPS, SHOWN, LONG, FILES = 400, 200, 25, 100, 100
 """Questions of the latency, lines of text that come in a step, steps of an episode, files."""
-QUESTIONS = "questions.pickle"
-RUN, RUNS = ".run.pickle", 3
+QUESTIONS, FIGURES = "questions.pickle", "figures.json"
+RUN, RUNS, QUICK_RUNS = ".run.pickle", 3, 2
 """The end of a run's file, and how many runs."""
 Episodes = dict[str, list[tuple[str, "list[Event]"]]]
 """Instruction and log of each episode, by what they are about."""
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+class Job(NamedTuple):
+    """What a process of this part is given: where all is, its number, and whether it is the short
+    form."""
+
+    folder: Path
+    number: int
+    is_quick: bool
+
+    @property
+    def figures(self) -> Path:
+        """Return the file of the rows that the process printed."""
+        return self.folder / f"{self.number}-{FIGURES}"
+
+
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     with tempfile.TemporaryDirectory() as folder:
         context = multiprocessing.get_context("spawn")
-        parts = [_train, _make_questions, _measure_growth, *[_serve] * RUNS, _print_serving]
-        for number, target in enumerate(parts):
-            part = context.Process(target=target, args=(folder, number))
-            part.start()
-            part.join()
-            if part.exitcode:
-                sys.exit(part.exitcode)
+        runs = [_serve] * report.choose(RUNS, QUICK_RUNS)
+        targets = [_train, _make_questions, _measure_growth, *runs, _report_serving]
+        for number, target in enumerate(targets):
+            job = Job(Path(folder), number, report.is_quick)
+            process = context.Process(target=target, args=(job,))
+            process.start()
+            process.join()
+            if process.exitcode:
+                raise RuntimeError(f"{target.__name__} ended with {process.exitcode}")
+            if job.figures.exists():
+                report.read_figures([job.figures])
 
 
-def _train(folder: str, number: int) -> None:
+def _train(job: Job) -> None:
     import orjson
 
     from api.stages.model.folder import save
@@ -56,13 +76,13 @@ def _train(folder: str, number: int) -> None:
     from lab.training.training import Learner
     from tests.training.synthetic import corpus
 
-    path = Path(folder)
+    path = job.folder
     file = path / "preferences.jsonl"
     file.write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in preferences_of(corpus(path))))
     save(path / "models" / "bench", Learner(read_preferences([file])).model("bench", {}))
 
 
-def _make_questions(folder: str, number: int) -> None:
+def _make_questions(job: Job) -> None:
     """Write instruction and log of each episode that is asked about."""
     from tests.training.synthetic import episode, fill, instruction, submit
 
@@ -71,39 +91,43 @@ def _make_questions(folder: str, number: int) -> None:
         fill(f"value {n}") if n % 2 else submit(*(f"{n} {one}" for one in shown))
         for n in range(LONG)
     ]
-    number_of = STEPS // LONG
+    number_of = (QUICK_STEPS if job.is_quick else STEPS) // LONG
     pages = [
         (instruction("amber"), episode("amber", *steps, name=f"ep_{number}"))
         for number in range(number_of)
     ]
     desks = list(map(_desk, range(number_of)))
     made: Episodes = {"pages": pages, "desktops and files": desks}
-    (Path(folder) / QUESTIONS).write_bytes(pickle.dumps(made))
+    (job.folder / QUESTIONS).write_bytes(pickle.dumps(made))
 
 
-def _read_questions(folder: str) -> Episodes:
-    made: Episodes = pickle.loads((Path(folder) / QUESTIONS).read_bytes())
+def _read_questions(job: Job) -> Episodes:
+    made: Episodes = pickle.loads((job.folder / QUESTIONS).read_bytes())
     return made
 
 
-def _measure_growth(folder: str, number: int) -> None:
+def _measure_growth(job: Job) -> None:
     """What serving the model adds to a process that has loaded a service: before the model is
     imported, when it is loaded, and after all questions."""
     import api.app  # noqa: F401  # what a service has loaded anyway
 
     assert "numpy" not in sys.modules, "numpy was loaded before the model"
-    episodes = _read_questions(folder)
+    episodes = _read_questions(job)
     before = _resident_mb()
     from api.stages.model.stage import load_stage
 
-    stage = load_stage(Path(folder) / "models", "bench", 0.2)
+    stage = load_stage(job.folder / "models", "bench", 0.2)
     loaded = _resident_mb()
     for asked in episodes.values():
         _ask(stage, asked)
     after = _resident_mb()
-    line("resident before the model, MB", f"{before:.0f}", "a service's modules, and questions")
-    line("it adds when it is loaded, numpy among it, MB", f"{loaded - before:.0f}")
-    line("and after all questions, MB", f"{after - before:.0f}", "wanted <= 150")
+    report = PartReport("model", is_quick=job.is_quick)
+    reference = "a service's modules, and questions"
+    report.add("resident before the model", single(before), "MB", NEITHER)
+    report.add("the model adds, numpy among it", single(loaded - before), "MB", LOWER, reference)
+    row = "the model adds, after all questions"
+    report.add(row, single(after - before), "MB", at_most(150), reference)
+    report.write_figures(job.figures)
 
 
 def _resident_mb() -> float:
@@ -112,15 +136,15 @@ def _resident_mb() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
-def _serve(folder: str, number: int) -> None:
+def _serve(job: Job) -> None:
     """Ask all questions once, and write down what each took."""
     import numpy as np
 
     from api.core.gc_tuning import spare
     from api.stages.model.stage import load_stage, scores
 
-    stage = load_stage(Path(folder) / "models", "bench", 0.2)
-    episodes = _read_questions(folder)
+    stage = load_stage(job.folder / "models", "bench", 0.2)
+    episodes = _read_questions(job)
     spare()  # as a service does once all is loaded
     times = {what: _ask(stage, asked) for what, asked in episodes.items()}
     rows = np.random.default_rng(0).normal(size=(6_000, len(stage.model.known.middle)))
@@ -129,58 +153,70 @@ def _serve(folder: str, number: int) -> None:
     spent = time.process_time() - start
     trees = len(stage.model.heads["success"].roots)
     run = Run(times, trees, len(rows) / spent)
-    (Path(folder) / f"{number}{RUN}").write_bytes(pickle.dumps(run))
+    (job.folder / f"{job.number}{RUN}").write_bytes(pickle.dumps(run))
 
 
-def _print_serving(folder: str, number: int) -> None:
-    files = sorted(Path(folder).glob(f"*{RUN}"))
+def _report_serving(job: Job) -> None:
+    files = sorted(job.folder.glob(f"*{RUN}"))
     runs: list[Run] = [pickle.loads(file.read_bytes()) for file in files]
-    print(
+    report = PartReport("model", is_quick=job.is_quick)
+    report.head(
         f"model: {runs[0].trees} trees; episodes of {LONG} steps, each read as it comes, then asked"
-        " about: digest, answer"
+        " about: digest, answer; but for the first two rows of each the core's own time"
     )
     for what, taken in runs[0].times.items():
-        _print_times(what, taken)
-        _print_least(what, [run.times[what] for run in runs])
-    rate = f"{max(run.rate for run in runs):,.0f}"
-    line("rows in batches, steps/s and core", rate, "wanted >= 3,000")
+        _report_times(report, what, taken)
+        _report_least(report, what, [run.times[what] for run in runs])
+    rate = max(run.rate for run in runs)
+    report.add("rows in batches, one core", single(rate), "steps/s", at_least(3_000))
+    report.write_figures(job.figures)
 
 
-def _print_least(what: str, runs: list[list[Taken]]) -> None:
+def _report_least(report: PartReport, what: str, runs: list[list[Taken]]) -> None:
     """The least that each step took, its events and its question together."""
     steps = [step for step in zip(*runs, strict=True) if not step[0].is_first]
     least = [min(one.both for one in step) for step in steps]
-    figures = " / ".join(f"{quantile(least, q) * 1e3:.2f}" for q in (0.5, 0.99, 1))
-    name = f"{what}: both, the least of {len(runs)} runs, p50 / p99 / longest, ms"
-    line(name, figures, "wanted <= 2 at p99")
+    for share, name, wanted in (
+        (0.5, "p50", LOWER),
+        (0.99, "p99", at_most(2)),
+        (1, "longest", LOWER),
+    ):
+        row = f"{what}: both, the least of all runs, {name}"
+        report.add(row, _in_ms(least, share), "ms", wanted)
 
 
-def _print_times(what: str, taken: list[Taken]) -> None:
+def _report_times(report: PartReport, what: str, taken: list[Taken]) -> None:
     """A question; what its events took before, as they came; and both, without the opening."""
+    steps = [one for one in taken if not one.is_first]
     asked = [one.asked for one in taken]
     asked_cpu = [one.asked_cpu for one in taken]
-    steps = [one for one in taken if not one.is_first]
-    line(f"{what}: a question, p50, ms", f"{quantile(asked, 0.5) * 1e3:.2f}")
-    line(f"{what}: a question, p99, ms", f"{quantile(asked, 0.99) * 1e3:.2f}", "wanted <= 2")
-    line(
-        f"{what}: a question, p99 of the core's own time, ms",
-        f"{quantile(asked_cpu, 0.99) * 1e3:.2f}",
-        "wanted <= 2 on a busy machine",
-    )
-    line(f"{what}: the longest question, of the core's own time, ms", f"{max(asked_cpu) * 1e3:.2f}")
     read = [sum(one.parts) for one in steps]
     both = [one.both for one in steps]
-    for name, times in (("a step's events, as they come", read), ("both", both)):
-        figures = " / ".join(f"{quantile(times, q) * 1e3:.2f}" for q in (0.5, 0.99))
-        line(f"{what}: {name}, p50 / p99 of the core's own time, ms", figures)
-    openings = [sum(one.parts) * 1e3 for one in taken if one.is_first]
-    line(f"{what}: openings, as they come, ms", " ".join(f"{one:.1f}" for one in openings))
+    openings = [sum(one.parts) for one in taken if one.is_first]
     parts = [part for one in taken for part in one.parts]
-    line(
-        f"{what}: the longest part that is read at once, ms",
-        f"{max(parts) * 1e3:.2f}",
-        f"p99 {quantile(parts, 0.99) * 1e3:.2f}",
+    rows: tuple[tuple[str, list[float], float, Wanted], ...] = (
+        ("a question by the clock, p50", asked, 0.5, LOWER),
+        ("a question by the clock, p99", asked, 0.99, at_most(2)),
+        ("a question, p99", asked_cpu, 0.99, at_most(2)),
+        ("the longest question", asked_cpu, 1, LOWER),
+        ("a step's events, as they come, p50", read, 0.5, LOWER),
+        ("a step's events, as they come, p99", read, 0.99, LOWER),
+        ("both, p50", both, 0.5, LOWER),
+        ("both, p99", both, 0.99, LOWER),
+        ("an opening, as it comes, the median", openings, 0.5, LOWER),
+        ("the longest opening", openings, 1, LOWER),
+        ("a part that is read at once, p99", parts, 0.99, LOWER),
+        ("the longest part that is read at once", parts, 1, LOWER),
     )
+    for row, times, share, wanted in rows:
+        report.add(f"{what}: {row}", _in_ms(times, share), "ms", wanted)
+
+
+def _in_ms(seconds: list[float], share: float) -> Estimate:
+    """Return a quantile in milliseconds; of the longest no interval is known."""
+    if share == 1:
+        return single(max(seconds) * 1e3)
+    return estimate_quantile([one * 1e3 for one in seconds], share)
 
 
 def _desk(seed: int) -> tuple[str, list[Event]]:
@@ -246,7 +282,3 @@ def _ask(stage: ModelStage, episodes: list[tuple[str, list[Event]]]) -> list[Tak
             asked = time.perf_counter() - start
             taken.append(Taken(asked, time.thread_time() - began, parts, step == 0))
     return taken
-
-
-if __name__ == "__main__":
-    main()

@@ -8,18 +8,21 @@ daemon does, in turns with a page without one.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from agentd.sources.cdp.attach.script import PageScript
 from benchmarks.browser import FLAGS
-from benchmarks.measure import line
+from benchmarks.figures import LOWER, NEITHER, RATIO, Wanted, at_most
+from benchmarks.measure import estimate_difference, estimate_median, ratio
+from benchmarks.report import PartReport
 from lab.demo.needs import find_chromium
 
-ROUNDS, SECONDS, CHANGES = 5, 4, 2000
+ROUNDS, QUICK_ROUNDS = 5, 2
+SECONDS, QUICK_SECONDS = 4, 1
+CHANGES = 2000
 PAGE = """<style>.a { color: navy } .b { color: teal }</style><h1>Board</h1><table id=board></table><ul id=feed></ul>
 <label>Name <input id=name></label><button id=go>Go</button><script>
 for (let n = 0; n < 400; n++) {
@@ -73,45 +76,59 @@ PLANS: dict[str, Mapping[str, Any]] = {
 }  # fmt: skip
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+NOBODY = "without"
+MAX_RATIOS: dict[str, Wanted] = {"one attribute": at_most(1.05), "all kinds": at_most(1.10)}
+"""What is wanted of the page's busy second, by plan."""
+
+
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
+    rounds, seconds = report.choose((ROUNDS, SECONDS), (QUICK_ROUNDS, QUICK_SECONDS))
     with sync_playwright() as playwright:
         flags = [flag for flag in FLAGS if not flag.startswith("--remote-debugging")]
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=flags)
-        print(
-            f"observer: {CHANGES} changes a second for {SECONDS} s, {ROUNDS} rounds of each in"
-            " turns"
+        report.head(
+            f"observer: {CHANGES} changes a second for {seconds} s, {rounds} rounds of each in"
+            " turns; busy: the time of the page's main thread"
         )
-        for name, plan in PLANS.items():
-            bare, ours, lates = compare(browser, plan)
-            line(f"{name}: busy without, ms a second", f"{bare:.0f}")
-            line(f"{name}: busy with, ms a second", f"{ours:.0f}")
-            line(f"{name}: with / without", f"{ours / bare:.3f}")
-            line(f"{name}: added to the page's second, %", f"{(ours - bare) / 10:.2f}")
-            line(
-                f"{name}: longest delay of a part, ms (without, with)",
-                f"{lates[0]:.0f}, {lates[1]:.0f}",
-            )
+        taken = _take_rounds(browser, rounds, seconds)
         browser.close()
+    bare = taken.pop(NOBODY)
+    report.add("busy without", estimate_median(bare.busy), "ms a second", NEITHER)
+    report.add("longest delay of a part without", estimate_median(bare.late), "ms", NEITHER)
+    reference = "the same page without the observer"
+    for name, ours in taken.items():
+        figure = ratio(ours.busy, bare.busy)
+        wanted = MAX_RATIOS.get(name, LOWER)
+        report.add(f"{name}: busy with / without", figure, RATIO, wanted, reference)
+        added = estimate_difference(ours.busy, bare.busy)
+        report.add(f"{name}: added to the page's second", added, "ms", LOWER, reference)
+        late = estimate_median(ours.late)
+        report.add(f"{name}: longest delay of a part", late, "ms", LOWER)
 
 
-def compare(browser: Browser, plan: Mapping[str, Any]) -> tuple[float, float, tuple[float, float]]:
-    """Medians of the renderer's busy milliseconds a second without and with the observer, and of
-    longest delays."""
-    busy: dict[bool, list[float]] = {False: [], True: []}
-    late: dict[bool, list[float]] = {False: [], True: []}
-    for _ in range(ROUNDS):
-        for observed in (False, True):
+class Rounds(NamedTuple):
+    """Of each round the main thread's busy milliseconds a second, and the longest delay in ms."""
+
+    busy: list[float]
+    late: list[float]
+
+
+def _take_rounds(browser: Browser, count: int, seconds: int) -> dict[str, Rounds]:
+    """Work so many rounds: each once without the observer, and once with each of `PLANS`."""
+    plans: dict[str, Mapping[str, Any] | None] = {NOBODY: None, **PLANS}
+    taken = {name: Rounds([], []) for name in plans}
+    for _ in range(count):
+        for name, plan in plans.items():
             page = browser.new_page()
-            took, delay = once(page, plan if observed else None)
-            busy[observed].append(took)
-            late[observed].append(delay)
+            busy, late = once(page, plan, seconds)
+            taken[name].busy.append(busy)
+            taken[name].late.append(late)
             page.close()
-    lates = statistics.median(late[False]), statistics.median(late[True])
-    return statistics.median(busy[False]), statistics.median(busy[True]), lates
+    return taken
 
 
-def once(page: Page, plan: Mapping[str, Any] | None) -> tuple[float, float]:
+def once(page: Page, plan: Mapping[str, Any] | None, seconds: int) -> tuple[float, float]:
     """One round on a page of its own: the main thread's task time in ms a second, the longest delay
     in ms."""
     session = page.context.new_cdp_session(page)
@@ -134,8 +151,8 @@ def once(page: Page, plan: Mapping[str, Any] | None) -> tuple[float, float]:
     )  # its own time, whoever else uses the machine
     page.evaluate("work(1, 2000)")  # caches are warm, the first look is over
     before = _task_ms(session)
-    _, delay = page.evaluate(f"work({SECONDS}, {CHANGES})")
-    return (_task_ms(session) - before) / SECONDS, delay
+    _, delay = page.evaluate(f"work({seconds}, {CHANGES})")
+    return (_task_ms(session) - before) / seconds, delay
 
 
 def _task_ms(session: Any) -> float:
@@ -143,7 +160,3 @@ def _task_ms(session: Any) -> float:
         one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]
     }
     return float(metrics["TaskDuration"]) * 1000
-
-
-if __name__ == "__main__":
-    main()

@@ -2,12 +2,11 @@
 soon news is on it.
 
 An episode of 10,000 events and 500 steps for the page of one, 100,000 episodes opened over HTTP for
-the lists.
+the lists (2,000 in the short form).
 """
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,7 +20,9 @@ import orjson
 import zstandard
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.measure import line
+from benchmarks.figures import LOWER, NEITHER, RATIO, at_most
+from benchmarks.measure import estimate_median, exact, ratio, single
+from benchmarks.report import PartReport
 from benchmarks.wire import drive, request
 from detectors.model.codec import GENESIS, encode_segment, sha256
 from detectors.model.types import Event
@@ -40,7 +41,11 @@ TASK: dict[str, Any] = {
         {"id": "buy", "when": {"element_clicked": {"role": "button", "name": "Buy"}}},
     ],
 }
-STEPS, PER_STEP, LOADS, LISTED, NEWS = 500, 20, 7, 100_000, 20
+STEPS, PER_STEP = 500, 20
+LOADS, QUICK_LOADS = 7, 3
+LISTED, QUICK_LISTED = 100_000, 2_000
+NEWS, QUICK_NEWS = 20, 8
+FRAMES, QUICK_FRAMES = 240, 60
 PAGES = (
     "/login", "/episodes", "/fleet", "/tasks", "/tasks/bench/pages", "/editor?task=bench/pages",
     "/training", "/label", "/audit",
@@ -59,36 +64,37 @@ PAINT = """() => {
   const sum = (of) => of.reduce((bytes, one) => bytes + one.decodedBodySize, 0);
   return {paint, ready: performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd,
     first: sum(script.filter((one) => one.startTime <= paint)), script: sum(script)} }"""
-SCROLL = """async () => { const list = document.getElementById('spans'); list.scrollTop = 0; const took = [];
+SCROLL = """async (frames) => { const list = document.getElementById('spans'); list.scrollTop = 0; const took = [];
   let before = performance.now();
-  for (let n = 0; n < 240; n++) { list.scrollTop += 120; await new Promise(requestAnimationFrame);
+  for (let n = 0; n < frames; n++) { list.scrollTop += 120; await new Promise(requestAnimationFrame);
     const now = performance.now(); took.push(now - before); before = now }
   return took }"""
 SEEN = """() => { window.seen = {}; const list = document.getElementById('spans');
   const look = () => { for (const one of list.children) window.seen[one.dataset.step] ??= Date.now() };
   new MutationObserver(look).observe(list, {childList: true}) }"""
-EMPTY = """async () => { const took = []; let before = performance.now();
-  for (let n = 0; n < 240; n++) { await new Promise(requestAnimationFrame);
+EMPTY = """async (frames) => { const took = []; let before = performance.now();
+  for (let n = 0; n < frames; n++) { await new Promise(requestAnimationFrame);
     const now = performance.now(); took.push(now - before); before = now }
   return took }"""
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     with tempfile.TemporaryDirectory() as name, DemoProcesses(Path(name) / "logs") as parts:
         service = start_service(parts, Path(name) / "service")
         with _client(service) as client, _tab(service) as page:
             episode, token = _open(client)
             _tell(client, episode, token, _long())
-            _paints(page, f"/episodes/{episode}")
-            _scrolls(page, f"/episodes/{episode}?step=0")
-            _news(client, page)
-        _lists("SQLite", service)
+            _paints(report, page, f"/episodes/{episode}")
+            _scrolls(report, page, f"/episodes/{episode}?step=0")
+            _news(report, client, page)
+        _lists(report, "SQLite", service)
         if programs() is None:
-            print("Postgres is not installed: nothing is measured on it")
+            report.leave_out("Postgres is not installed: nothing is measured on it")
             return
         with Postgres(settings=("max_connections=200",)) as server:
             _lists(
+                report,
                 "Postgres",
                 start_service(parts, Path(name) / "on-postgres", database=server.database()),
             )
@@ -189,18 +195,20 @@ def _long() -> list[Said]:
     return [*said, ("journal", "episode.closed", {"reason": "done"})]
 
 
-def _paints(page: Page, episode: str) -> None:
-    print(
-        f"pages on loopback, median of {LOADS} loads; the episode has {STEPS * PER_STEP:,} events"
+def _paints(report: PartReport, page: Page, episode: str) -> None:
+    loads = report.choose(LOADS, QUICK_LOADS)
+    report.head(
+        f"pages on loopback, median of {loads} loads; the episode has {STEPS * PER_STEP:,} events"
         f" in {STEPS} steps"
     )
     for path in (*PAGES, episode):
         answer = page.goto(path)
+        name = "/episodes/{id}" if path == episode else path
         if answer is None or answer.status != 200:
-            line(f"{path}", f"status {answer and answer.status}")
+            report.leave_out(f"{name}: status {answer and answer.status}")
             continue
         found = []
-        for _ in range(LOADS):
+        for _ in range(loads):
             page.goto(path)
             page.wait_for_function(
                 "() => performance.getEntriesByName('first-contentful-paint').length"
@@ -208,35 +216,31 @@ def _paints(page: Page, episode: str) -> None:
             found.append(page.evaluate(PAINT))
         page.wait_for_timeout(500)  # whatever comes once it is painted
         rest = page.evaluate(PAINT)["script"]
-        name = "/episodes/{id}" if path == episode else path
-        paint, ready = (statistics.median(one[key] for one in found) for key in ("paint", "ready"))
-        line(f"{name}: first paint, ms", f"{paint:.0f}", "wanted <= 300")
-        line(
-            f"{name}: script asked for by then, KB",
-            f"{found[-1]['first'] / 1000:.0f}",
-            "wanted <= 300",
-        )
+        paint, ready = (estimate_median([one[key] for one in found]) for key in ("paint", "ready"))
+        report.add(f"{name}: first paint", paint, "ms", at_most(300))
+        script = exact(found[-1]["first"] / 1000)
+        report.add(f"{name}: script asked for by then", script, "KB", at_most(300))
         if rest > found[-1]["first"]:
-            line(f"{name}: script once it is at rest, KB", f"{rest / 1000:.0f}")
+            report.add(f"{name}: script once it is at rest", exact(rest / 1000), "KB", LOWER)
         if path == episode:
-            line(f"{name}: open, its parts at work, ms", f"{ready:.0f}", "wanted < 1000")
+            report.add(f"{name}: open, its parts at work", ready, "ms", at_most(1000))
 
 
-def _scrolls(page: Page, path: str) -> None:
+def _scrolls(report: PartReport, page: Page, path: str) -> None:
     page.goto(path)
     page.wait_for_selector("#s-0 .line")
-    still, moving = page.evaluate(EMPTY), page.evaluate(SCROLL)
-    print(
-        "scrolling through its events, 120 px a frame for 240 frames; reference: the same page at"
-        " rest"
-    )
-    line("frame at rest, median ms", f"{statistics.median(still):.1f}")
-    line("frame while it scrolls, median ms", f"{statistics.median(moving):.1f}")
-    late = sum(took > 50 for took in moving) / len(moving)
-    line("frames that took more than 50 ms", f"{late:.1%}", "wanted <= 5 %")
+    frames = report.choose(FRAMES, QUICK_FRAMES)
+    still, moving = page.evaluate(EMPTY, frames), page.evaluate(SCROLL, frames)
+    report.head(f"scrolling through its events, 120 px a frame for {frames} frames")
+    report.add("frame at rest", estimate_median(still), "ms", NEITHER)
+    report.add("frame while it scrolls", estimate_median(moving), "ms", LOWER)
+    row = "frame while it scrolls / at rest"
+    report.add(row, ratio(moving, still), RATIO, LOWER, "the same page at rest")
+    late = 100 * sum(took > 50 for took in moving) / len(moving)
+    report.add("frames that took more than 50 ms", single(late), "%", at_most(5))
 
 
-def _news(client: httpx.Client, page: Page) -> None:
+def _news(report: PartReport, client: httpx.Client, page: Page) -> None:
     """From the append's being sent to the step's being on the page of somebody who looks."""
     episode, token = _open(client)
     opening: list[Said] = [("journal", "episode.opened", {"task": TASK["id"], "digest": "d"})]
@@ -245,46 +249,36 @@ def _news(client: httpx.Client, page: Page) -> None:
     page.wait_for_timeout(300)  # the stream of news is open
     page.evaluate(SEEN)
     took = []
-    for step in range(NEWS):
+    for step in range(report.choose(NEWS, QUICK_NEWS)):
         start = time.time()
-        head = _tell(
-            client,
-            episode,
-            token,
-            [("steps", "step.began", {"step": step, "action": "go"})],
-            2 + step,
-            head,
-        )
+        began: Said = ("steps", "step.began", {"step": step, "action": "go"})
+        head = _tell(client, episode, token, [began], 2 + step, head)
         page.wait_for_function(f"() => window.seen['{step}']")
-        took.append(page.evaluate(f"window.seen['{step}']") / 1000 - start)
-    print(f"news: {NEWS} steps, from the append's being sent to the step on an open page")
-    line("median, ms", f"{statistics.median(took) * 1000:.0f}", "wanted <= 200")
-    line("longest, ms", f"{max(took) * 1000:.0f}")
+        took.append(page.evaluate(f"window.seen['{step}']") - start * 1000)
+    report.head(
+        f"news: {len(took)} steps, from the append's being sent to the step on an open page"
+    )
+    report.add("news on an open page, median", estimate_median(took), "ms", at_most(200))
+    report.add("news on an open page, longest", single(max(took)), "ms", LOWER)
 
 
-def _lists(store: str, service: DemoService) -> None:
-    """The lists with 100,000 episodes in them, as the server answers."""
+def _lists(report: PartReport, store: str, service: DemoService) -> None:
+    """The lists with all episodes in them, as the server answers."""
     port = urlsplit(service.url).port or 0
+    count = report.choose(LISTED, QUICK_LISTED)
     with _client(service) as client:
         bodies = [
             orjson.dumps({"task": TASK["id"], "labels": {"policy": str(n % 50), "run": str(n)}})
-            for n in range(LISTED)
+            for n in range(count)
         ]
         asked = [request("POST", "/v1/episodes", service.token, body) for body in bodies]
         drive(port, [asked[n::16] for n in range(16)])
         client.headers["cookie"] = f"milestoned={service.token}"
-        print(
-            f"lists of {LISTED:,} episodes on {store}: the whole page at the server, median of"
-            f" {LOADS}"
-        )
+        report.head(f"lists of {count:,} episodes on {store}: the whole page at the server")
         for path in LISTS:
             took = []
             for _ in range(LOADS):
                 start = time.perf_counter()
                 client.get(path).raise_for_status()
-                took.append(time.perf_counter() - start)
-            line(f"{path}, ms", f"{statistics.median(took) * 1000:.0f}", "wanted <= 100")
-
-
-if __name__ == "__main__":
-    main()
+                took.append((time.perf_counter() - start) * 1000)
+            report.add(f"{path}, {store}", estimate_median(took), "ms", at_most(100))

@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import orjson
@@ -24,30 +23,33 @@ from api.rescoring.recorded import files, materials
 from api.rescoring.running import run
 from api.rewards.scored_episode import task_bytes
 from api.tasks.task_files import load_task_file
-from benchmarks.measure import beside, interleaved, line, rate
+from benchmarks.figures import HIGHER, LOWER, NEITHER, RATIO, at_least, at_most
+from benchmarks.measure import estimate_median, estimate_rate, exact, interleaved, ratio
+from benchmarks.report import PartReport
 from common.frames import Packer, live_packer
 from detectors.model.codec import GENESIS, encode_event, join_segment, sha256
 from detectors.model.kinds import KINDS
 from detectors.task.language import Task
 
 ROOT = Path(__file__).parent.parent
-EPISODES, ROUNDS, STEP = 10_000, 5, 10
+EPISODES, QUICK_EPISODES = 10_000, 600
+ROUNDS, QUICK_ROUNDS, STEP = 5, 3, 10
 PACE_NS = 30_000_000
 """Mean time between two events of the scenes, whose own times the golden files leave out."""
 
 Row = tuple[str, dict[str, Any]]
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     lines = golden_lines()
     with tempfile.TemporaryDirectory() as folder:
-        _record(Path(folder), lines)
-        _rescore(Path(folder), len(lines))
-    _size(lines)
+        _record(Path(folder), lines, report.choose(EPISODES, QUICK_EPISODES))
+        _rescore(report, Path(folder), len(lines))
+    _size(report, lines)
 
 
-def _rescore(folder: Path, events: int) -> None:
+def _rescore(report: PartReport, folder: Path, events: int) -> None:
     paths = files([folder])
     task = load_task_file(ROOT / "examples" / "shop" / "task.yaml", {"version": "2"})
     old = load_task_file(ROOT / "examples" / "shop" / "task.yaml")
@@ -58,25 +60,23 @@ def _rescore(folder: Path, events: int) -> None:
                 pass
 
     took = interleaved(
-        ROUNDS,
+        report.choose(ROUNDS, QUICK_ROUNDS),
         decode=decode,
         one=lambda: _scored(paths, task, {}, 1),
         two=lambda: _scored(paths, task, {}, 2),
-        both=lambda: _scored(paths[: EPISODES // 10], task, {old.id: task_bytes(old)}, 1),
+        both=lambda: _scored(paths[: len(paths) // 10], task, {old.id: task_bytes(old)}, 1),
     )
-    total = events * EPISODES
-    print(
-        f"rescore: {EPISODES} recordings of {events} events; reference: reading and decoding the"
-        " same files"
-    )
-    line("decoding, events/s", rate(total, took["decode"]))
-    line("rescore, one process, events/s and core", rate(total, took["one"]))
-    line("rescore / decoding", beside(took["one"], took["decode"]), "wanted <= 2.0")
-    line("two processes / one", beside(took["one"], took["two"]), "wanted >= 1.8")
-    line(
-        "old task and new, compared / decoding",
-        beside([10 * one for one in took["both"]], took["decode"]),
-    )
+    total = events * len(paths)
+    report.head(f"rescore: {len(paths)} recordings of {events} events")
+    same = "reading and decoding the same files"
+    report.add("decoding", estimate_rate(total, took["decode"]), "events/s", NEITHER)
+    report.add("rescore, one process", estimate_rate(total, took["one"]), "events/s", HIGHER)
+    figure = ratio(took["one"], took["decode"])
+    report.add("rescore / decoding", figure, RATIO, at_most(1.5), same)
+    figure = ratio(took["one"], took["two"])
+    report.add("rescore, two processes / one", figure, RATIO, at_least(1.9), "one process")
+    figure = ratio([10 * one for one in took["both"]], took["decode"])
+    report.add("rescore under an old task and a new one / decoding", figure, RATIO, LOWER, same)
 
 
 def _scored(paths: Sequence[Path], task: Task, old: dict[str, bytes], workers: int) -> None:
@@ -90,26 +90,31 @@ def _scored(paths: Sequence[Path], task: Task, old: dict[str, bytes], workers: i
         raise RuntimeError("a recording of the benchmark could not be scored")
 
 
-def _size(lines: Sequence[bytes]) -> None:
+def _size(report: PartReport, lines: Sequence[bytes]) -> None:
     mean = sum(map(len, lines)) / len(lines)
-    print(f"log size: {len(lines)} events of the golden scenes, {mean:.0f} bytes each as JSON")
+    report.head(
+        f"log size: {len(lines)} events of the golden scenes, {mean:.0f} bytes each as JSON"
+    )
     live, plain = live_packer(), Packer()
-    for size, what, wanted in (
-        (500, "500 events a segment", "wanted <= 20"),
-        (STEP, f"{STEP} events a segment, as a live step ships them", "wanted <= 30"),
+    for size, what, most in (
+        (500, "500 events a segment", 20),
+        (STEP, f"{STEP} events a segment, as a live step", 30),
     ):
         texts = list(_texts("ep_bench", lines, size))
-        for packer, how, bound in ((live, "", wanted), (plain, ", without the dictionary", "")):
-            taken = _pack_all(packer, texts)
-            line(f"bytes an event, {what}{how}", f"{taken / len(lines):.1f}", bound)
+        for packer, how, wanted in (
+            (live, "", at_most(most)),
+            (plain, ", without the dictionary", NEITHER),
+        ):
+            taken = exact(_pack_all(packer, texts) / len(lines))
+            report.add(f"bytes an event, {what}{how}", taken, "bytes", wanted)
         took = interleaved(
-            ROUNDS,
+            report.choose(ROUNDS, QUICK_ROUNDS),
             live=partial(_pack_all, live, texts),
             plain=partial(_pack_all, plain, texts),
         )
         for name, how in (("live", ""), ("plain", ", without the dictionary")):
-            micros = median(took[name]) / len(lines) * 1e6
-            line(f"packing, microseconds an event, {size} a segment{how}", f"{micros:.1f}")
+            micros = estimate_median([seconds / len(lines) * 1e6 for seconds in took[name]])
+            report.add(f"packing an event, {size} a segment{how}", micros, "µs", LOWER)
 
 
 def _pack_all(packer: Packer, texts: Sequence[bytes]) -> int:
@@ -155,15 +160,11 @@ def _texts(episode: str, lines: Sequence[bytes], size: int) -> list[bytes]:
     return texts
 
 
-def _record(folder: Path, lines: Sequence[bytes]) -> None:
+def _record(folder: Path, lines: Sequence[bytes], episodes: int) -> None:
     """The corpus, each recording as a journal ships it once its sandbox is left alone: segments of
     a hundred."""
     pack = Packer().pack
-    for n in range(EPISODES):
+    for n in range(episodes):
         path = folder / f"{n // 100:03}" / f"{n:05}.mrec"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"".join(map(pack, _texts(f"ep_bench{n:05}", lines, 100))))
-
-
-if __name__ == "__main__":
-    main()

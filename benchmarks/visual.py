@@ -16,10 +16,13 @@ from milestoned_client import ControlDir, RewardClient
 from playwright.sync_api import Page, Route
 
 from benchmarks.browser import Bench, bench, task
-from benchmarks.measure import line
+from benchmarks.figures import LOWER, NEITHER, RATIO, at_most
+from benchmarks.measure import estimate_median, ratio
+from benchmarks.report import PartReport
 from lab.demo.parts import start_daemon
 
-ROUNDS, STEPS = 5, 30
+ROUNDS, QUICK_ROUNDS = 5, 2
+STEPS, QUICK_STEPS = 30, 15
 MODULES = Path(".build/page/node_modules")
 PAGE = """<title>Rows</title><style>tr:nth-child(odd) { background: #eee }</style><h1>Rows</h1>
 <label>Name <input id=name></label><button id=go>Go 0</button><table id=rows></table><script>
@@ -34,41 +37,48 @@ const send = () => kept.length && fetch('/api/ping', {method: 'POST', body: JSON
 setInterval(send, 500) }"""
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     with bench() as on:
         on.page.route("**/rows", lambda route: route.fulfill(content_type="text/html", body=PAGE))
         on.page.route("**/api/ping", _pong)
         on.page.goto(on.shop + "rows")
-        _compare(on)
+        _compare(report, on)
 
 
 def _pong(route: Route) -> None:
     route.fulfill(status=204)
 
 
-def _compare(on: Bench) -> None:
+def _compare(report: PartReport, on: Bench) -> None:
+    rounds, steps = report.choose((ROUNDS, STEPS), (QUICK_ROUNDS, QUICK_STEPS))
     took: dict[str, list[float]] = {"off": [], "on": [], "in the page": []}
-    _steps(on.page, [])
+    for number in range(steps):
+        _step(on.page, number)
     recorder = (MODULES / "@rrweb" / "record" / "dist" / "record.umd.min.cjs").read_text(
         encoding="utf-8"
     )
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, options in (("off", ()), ("on", ("--visual",)), ("in the page", ())):
-            _watched(on, options, took[name], recorder if name == "in the page" else "")
-    off, on, beside = (statistics.median(took[name]) for name in took)
-    print(
+            own = recorder if name == "in the page" else ""
+            took[name].append(_watched_step(on, options, own, steps))
+    report.head(
         "visual recording: a Playwright step (fill, click, read) beside the daemon,"
-        f" {ROUNDS * STEPS} of each, in turns"
+        f" {rounds * steps} of each, in turns"
     )
-    line("off, ms", f"{off * 1000:.2f}")
-    line("on, ms", f"{on * 1000:.2f}")
-    line("off, with rrweb's own recorder in the page, ms", f"{beside * 1000:.2f}")
-    line("on / off", f"{on / off:.3f}", "wanted <= 1.10")
-    line("rrweb's own in the page / off", f"{beside / off:.3f}")
+    off, visual, in_page = took.values()
+    report.add("step, visual recording off", estimate_median(off), "ms", NEITHER)
+    report.add("step, visual recording on", estimate_median(visual), "ms", LOWER)
+    row = "step, off, with rrweb's own recorder in the page"
+    report.add(row, estimate_median(in_page), "ms", NEITHER)
+    reference = "the same steps with it off"
+    report.add("visual recording on / off", ratio(visual, off), RATIO, at_most(1.10), reference)
+    row = "rrweb's own in the page / off"
+    report.add(row, ratio(in_page, off), RATIO, NEITHER, reference)
 
 
-def _watched(on: Bench, options: tuple[str, ...], took: list[float], recorder: str) -> None:
+def _watched_step(on: Bench, options: tuple[str, ...], recorder: str, steps: int) -> float:
+    """Return the milliseconds of the median of so many steps of an episode that is watched."""
     parts, folder, _, service, client, page = on
     opened = client.open(client.register_task(task(page.url.removesuffix("rows"))))
     state = folder / opened.id
@@ -80,26 +90,20 @@ def _watched(on: Bench, options: tuple[str, ...], took: list[float], recorder: s
         page.evaluate(BESIDE)
     with RewardClient(service.url, service.token, control=ControlDir(state)) as beside:
         episode = beside.episode(opened.id)
-        for n in range(STEPS):
+        took = []
+        for n in range(steps):
             episode.step({"click": "Go"})
-            _step(page, n, took)
+            took.append(_step(page, n))
             episode.end_step(n)
     client.episode(opened.id).close()
     daemon.part.wait_end(30)
+    return statistics.median(took)
 
 
-def _steps(page: Page, took: list[float]) -> None:
-    for n in range(STEPS):
-        _step(page, n, took)
-
-
-def _step(page: Page, n: int, took: list[float]) -> None:
+def _step(page: Page, n: int) -> float:
+    """Return the milliseconds of one step."""
     start = time.perf_counter()
     page.fill("#name", f"Ada {n}")
     page.click("#go")
     page.inner_text("#go")
-    took.append(time.perf_counter() - start)
-
-
-if __name__ == "__main__":
-    main()
+    return (time.perf_counter() - start) * 1000

@@ -18,31 +18,34 @@ import orjson
 
 from agentd.journal.recordings import segments, write_recording
 from api.replay.recordings import replay
-from benchmarks.measure import line
+from benchmarks.figures import LOWER, NEITHER, RATIO, Wanted, at_least
+from benchmarks.measure import estimate_median, ratio
+from benchmarks.report import PartReport
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 from lab.benchmarks import verified
 from tests.importing.webarena.hars import PLACES, Case, cases, entry, timed
 from tests.importing.webarena.scoring import HOME, PYTHON, ROOT, dataset, lines, written
 
-TASKS = 20
-ROUNDS = 2
-COLD = 3
+TASKS, QUICK_TASKS = 20, 8
+ROUNDS, QUICK_ROUNDS = 2, 1
+COLD, QUICK_COLD = 3, 2
 PAGES = 100
 """Requests beside those that count, as a browser makes them."""
 
 
-def main() -> None:
-    """Take the measurements and print their figures."""
+def main(report: PartReport) -> None:
+    """Take the measurements and report their figures."""
     if not PYTHON.exists():
-        print(f"webarena: no {HOME.name} here; `make {HOME.name}/ready` makes it")
+        report.leave_out(f"no {HOME.name} here; `make {HOME.name}/ready` makes it")
         return
     with tempfile.TemporaryDirectory() as folder:
-        _run(Path(folder))
+        _run(report, Path(folder))
 
 
-def _run(folder: Path) -> None:
-    chosen = _chosen()
+def _run(report: PartReport, folder: Path) -> None:
+    chosen = _chosen(report.choose(TASKS, QUICK_TASKS))
+    rounds = report.choose(ROUNDS, QUICK_ROUNDS)
     for one in verified.tasks(HOME, {}):
         if any(str(case.task) == one.name for case in chosen):
             (folder / f"{one.name}.json").write_bytes(orjson.dumps(one.spec))
@@ -55,7 +58,7 @@ def _run(folder: Path) -> None:
         _Child(*_judge()) as judge,
         _Child(sys.executable, "-m", "benchmarks.webarena", str(folder)) as own,
     ):
-        for number in range(ROUNDS + 1):
+        for number in range(rounds + 1):
             for case in chosen:
                 paid, seconds = judge.score(case, folder)
                 earned, taken = own.score(case, folder)
@@ -64,22 +67,24 @@ def _run(folder: Path) -> None:
                 converted = time.process_time() - began
                 assert (paid, earned, len(again) > 0) == (1.0, 1.0, True), case.task
                 if number:  # the first round warms both
-                    theirs.append(seconds)
-                    ours.append(taken)
-                    whole.append(taken + converted)
-    medians = [statistics.median(times) for times in (theirs, ours, whole)]
-    print(
-        f"webarena: {TASKS} tasks solved, HARs of {size:g} entries, {ROUNDS} rounds, medians of CPU"
-        " time"
+                    theirs.append(seconds * 1000)
+                    ours.append(taken * 1000)
+                    whole.append((taken + converted) * 1000)
+    report.head(
+        f"webarena: {len(chosen)} tasks solved, HARs of {size:g} entries, {rounds} rounds, CPU time"
     )
-    line("WebArena-Verified's evaluator, ms", f"{medians[0] * 1000:.1f}")
-    line("a recording replayed under its task, ms", f"{medians[1] * 1000:.1f}")
-    line("theirs / ours, cold start excluded", f"{medians[0] / medians[1]:.1f}", "wanted >= 5")
-    line("theirs / ours with the HAR's conversion, excluded", f"{medians[0] / medians[2]:.1f}")
-    _cold(chosen[:COLD], folder)
+    report.add("WebArena-Verified's evaluator", estimate_median(theirs), "ms", NEITHER)
+    report.add("a recording replayed under its task", estimate_median(ours), "ms", LOWER)
+    ratios: tuple[tuple[str, list[float], Wanted], ...] = (
+        ("theirs / ours, warm", ours, at_least(5)),
+        ("theirs / ours with the HAR's conversion, warm", whole, NEITHER),
+    )
+    for row, times, wanted in ratios:
+        report.add(row, ratio(theirs, times), RATIO, wanted, "ours, the same HARs and tasks")
+    _cold(report, chosen[: report.choose(COLD, QUICK_COLD)], folder)
 
 
-def _cold(chosen: list[Case], folder: Path) -> None:
+def _cold(report: PartReport, chosen: list[Case], folder: Path) -> None:
     """A process each, from its start to its score."""
     theirs, ours = [], []
     for case in chosen:
@@ -102,13 +107,15 @@ def _cold(chosen: list[Case], folder: Path) -> None:
             capture_output=True,
         )
         ours.append(time.perf_counter() - began)
-    medians = [statistics.median(times) for times in (theirs, ours)]
-    line("theirs, a process from its start, s", f"{medians[0]:.2f}")
-    line("ours, a process from its start (milestoned replay), s", f"{medians[1]:.2f}")
-    line("theirs / ours, cold start included", f"{medians[0] / medians[1]:.1f}", "wanted >= 5")
+    report.add("theirs, a process from its start", estimate_median(theirs), "s", NEITHER)
+    row = "ours, a process from its start (milestoned replay)"
+    report.add(row, estimate_median(ours), "s", LOWER)
+    figure = ratio(theirs, ours)
+    row = "theirs / ours, cold"
+    report.add(row, figure, RATIO, at_least(5), "ours, each in a process of its own")
 
 
-def _chosen() -> list[Case]:
+def _chosen(tasks: int) -> list[Case]:
     """Tasks that are solved on the network, each with the requests of an ordinary session
     before."""
     found: list[Case] = []
@@ -123,8 +130,8 @@ def _chosen() -> list[Case]:
             home = PLACES.rendered(f"__{task['sites'][0].upper()}__/")
             before = [entry("GET", f"{home}page-{n}.html?n={n}", 200) for n in range(PAGES)]
             found.append(right._replace(entries=timed([*before, *right.entries])))
-    step = len(found) // TASKS
-    return found[::step][:TASKS]
+    step = len(found) // tasks
+    return found[::step][:tasks]
 
 
 def _judge() -> tuple[str, ...]:

@@ -23,7 +23,8 @@ def request(
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
 
-async def _send_requests(port: int, requests: Sequence[bytes]) -> None:
+async def _send_requests(port: int, requests: Sequence[bytes]) -> list[bytes]:
+    bodies = []
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for sent in requests:
         writer.write(sent)
@@ -36,12 +37,20 @@ async def _send_requests(port: int, requests: Sequence[bytes]) -> None:
         body = await reader.readexactly(length)
         if status >= 300:
             raise RuntimeError(f"{sent[:80]!r} was answered {status}: {body[:400]!r}")
+        bodies.append(body)
     writer.close()
     await writer.wait_closed()
+    return bodies
 
 
-async def _all(port: int, connections: Sequence[Sequence[bytes]]) -> None:
-    await asyncio.gather(*(_send_requests(port, requests) for requests in connections))
+async def _all(port: int, connections: Sequence[Sequence[bytes]]) -> list[list[bytes]]:
+    return await asyncio.gather(*(_send_requests(port, requests) for requests in connections))
+
+
+def fetch(port: int, connections: Sequence[Sequence[bytes]]) -> list[list[bytes]]:
+    """Send each connection's requests one after the other, and return their bodies. Raises on any
+    refusal."""
+    return asyncio.run(_all(port, connections))
 
 
 def drive(port: int, connections: Sequence[Sequence[bytes]]) -> float:

@@ -24,7 +24,9 @@ import asyncpg
 import httpx
 import psutil
 
-from benchmarks.measure import line, quantile
+from benchmarks.figures import LOWER, NEITHER, at_most
+from benchmarks.measure import estimate_quantile, quantile, single
+from benchmarks.report import PartReport
 from lab.demo.parts import same_imports
 from lab.demo.processes import DemoProcess, DemoProcesses, console
 from tests.support.postgres import Postgres
@@ -34,6 +36,11 @@ SANDBOX_PROCESSES = 2
 MEASURED = Path("runs/fleet/measured.json")
 SETTLE_STEPS = 2.0
 """How many steps' time the fleet runs before it is measured."""
+QUIET_MS = 50
+"""How long nothing must happen before a step is sealed, by the task of the tape."""
+MAX_STEP_MS = {"service": (5.0, 8.0), "postgres": (3.0, 4.0)}
+"""Processor time of a step that is wanted at most, by role: with short steps, and with long ones."""
+LONG_STEP_S = 30.0
 
 
 class Load(NamedTuple):
@@ -55,8 +62,8 @@ class Replica(NamedTuple):
     url: str
 
 
-def main(minutes: float, sandboxes: int, step_s: float) -> None:
-    """Print the figures, and keep them."""
+def main(report: PartReport, minutes: float, sandboxes: int, step_s: float) -> None:
+    """Report the figures, and keep them for `scale` unless it is the short form."""
     admin = f"mt_{secrets.token_hex(16)}"
     with (
         tempfile.TemporaryDirectory() as where,
@@ -80,7 +87,7 @@ def main(minutes: float, sandboxes: int, step_s: float) -> None:
         after = _load(client, replicas, roles, url)
         trainers.end()
         told = json.loads((folder / "trainers.json").read_text())
-        _report(sandboxes, step_s, before, after, memory, told)
+        _report(report, sandboxes, step_s, before, after, memory, told)
 
 
 def _replica(parts: DemoProcesses, data: Path, database: str, admin: str) -> Replica:
@@ -218,7 +225,13 @@ def _size(database: str) -> int:
     return asyncio.run(ask())
 
 
+def _bounds(step_s: float) -> dict[str, float]:
+    """Return the processor time that is wanted of each role with steps of this length, in ms."""
+    return {role: bounds[step_s >= LONG_STEP_S] for role, bounds in MAX_STEP_MS.items()}
+
+
 def _report(
+    report: PartReport,
     sandboxes: int,
     step_s: float,
     before: Load,
@@ -233,42 +246,54 @@ def _report(
     commands = sum(method == "POST" for method in called)
     requests = len(called) + commands + after.segments - before.segments
     cpu = {role: after.cpu[role] - before.cpu[role] for role in after.cpu}
-    print(
+    report.head(
         f"fleet: {sandboxes} sandboxes, a step every {step_s:g} s each, {REPLICAS} replicas,"
         f" Postgres, {seconds:.0f} s"
     )
-    line("accepted events, events/s", f"{events / seconds:,.0f}")
-    line("segments, segments/s", f"{(after.segments - before.segments) / seconds:,.0f}")
-    line("sealed steps, steps/s", f"{steps / seconds:,.1f}")
-    line(
+    segments = after.segments - before.segments
+    report.add("accepted events", single(events / seconds), "events/s", NEITHER)
+    report.add("segments", single(segments / seconds), "segments/s", NEITHER)
+    report.add("sealed steps", single(steps / seconds), "steps/s", NEITHER)
+    report.add(
         "requests a step: trainer's, daemon's segments, its questions",
-        f"{requests / max(steps, 1):.1f}",
-        "wanted <= 3",
+        single(requests / max(steps, 1)),
+        "requests",
+        at_most(3),
     )
-    line(
-        "step's end to its reward at the trainer, p50 ms",
-        f"{quantile(waits, 0.5) * 1000:,.0f}",
-        "50 of them quiet",
-    )
-    line("step's end to its reward at the trainer, p99 ms", f"{quantile(waits, 0.99) * 1000:,.0f}")
-    line("whole episodes, each with total 1", f"{told['episodes']:,}")
-    line("errors at the trainers", f"{sum(told['errors'].values()):,}", "wanted 0")
+    waits_ms = [wait * 1000 for wait in waits]
+    quiet = f"{QUIET_MS} ms of quiet"
+    for share, bound in ((0.5, 60), (0.99, 300)):
+        row = f"step's end to its reward at the trainer, p{share * 100:.0f}"
+        report.add(row, estimate_quantile(waits_ms, share), "ms", at_most(bound), quiet)
+    report.add("whole episodes, each with total 1", single(told["episodes"]), "episodes", NEITHER)
+    errors = sum(told["errors"].values())
+    report.add("errors at the trainers", single(errors), "errors", at_most(0))
     for error, count in told["errors"].items():
-        print(f"    {count} × {error}")
+        report.head(f"    {count} × {error}")
+    bounds = _bounds(step_s)
     for role, used in cpu.items():
-        line(f"{role}: processor time, ms a step", f"{used / max(steps, 1) * 1000:.1f}")
-        line(f"{role}: memory, MiB", f"{memory[role] / (1 << 20):,.0f}")
-    line("database, bytes an event", f"{(after.database - before.database) / max(events, 1):.0f}")
+        row = f"{role}: processor time a step"
+        wanted = at_most(bounds[role]) if role in bounds else NEITHER
+        report.add(row, single(used / max(steps, 1) * 1000), "ms", wanted)
+        report.add(f"{role}: memory", single(memory[role] / (1 << 20)), "MiB", LOWER)
+    report.add(
+        "database, bytes an event",
+        single((after.database - before.database) / max(events, 1)),
+        "bytes",
+        at_most(100),
+    )
+    if report.is_quick:
+        return
     kept = {
         "sandboxes": sandboxes,
         "step_s": step_s,
         "seconds": seconds,
         "events": events,
         "steps": steps,
-        "segments": after.segments - before.segments,
+        "segments": segments,
         "p50_ms": quantile(waits, 0.5) * 1000,
         "p99_ms": quantile(waits, 0.99) * 1000,
-        "errors": sum(told["errors"].values()),
+        "errors": errors,
         "cpu_s": cpu,
         "memory": memory,
         "database": after.database - before.database,

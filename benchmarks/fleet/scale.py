@@ -16,8 +16,10 @@ from api.core.settings import Limits
 from api.db.database import SERVER_POOL
 from api.fleet.watch import LOOKS, MAX_LOOK_S
 from api.log.broadcast import RECHECK_S
+from benchmarks.figures import LOWER, NEITHER, Wanted, at_most
 from benchmarks.fleet.main import MEASURED
-from benchmarks.measure import line
+from benchmarks.measure import single
+from benchmarks.report import PartReport
 
 SIZES = (1_000, 10_000, 100_000)
 BUSY = 0.6
@@ -32,13 +34,13 @@ ROWS_A_STEP = 6
 """Rows that a step writes: its commands twice, step, reward, and segments."""
 
 
-def main() -> None:
-    """Measure at each size and print the table."""
+def main(report: PartReport) -> None:
+    """Compute each size, and report the table."""
     measured: dict[str, Any] = json.loads(MEASURED.read_text())
     steps, step_s = measured["steps"], measured["step_s"]
     service, postgres = (measured["cpu_s"][role] / steps for role in ("service", "postgres"))
     events, disk = measured["events"] / steps, measured["database"] / steps
-    print(
+    report.head(
         f"scale: from {measured['sandboxes']} sandboxes, {steps:.0f} steps of {events:.1f} events"
         f" in {measured['seconds']:.0f} s; a step takes {service * 1000:.1f} ms of the service,"
         f" {postgres * 1000:.1f} ms of Postgres, {disk:.0f} bytes"
@@ -46,26 +48,37 @@ def main() -> None:
     for sandboxes in SIZES:
         rate = sandboxes / step_s
         replicas = max(2, math.ceil(rate * service / BUSY))
-        print(f"{sandboxes:,} sandboxes, each a step every {step_s:g} s:")
-        line("steps/s", f"{rate:,.0f}")
-        line("events/s", f"{rate * events:,.0f}")
-        line(f"replicas, a core each, {BUSY:.0%} used", f"{replicas:,}")
-        line(f"Postgres, cores {BUSY:.0%} used", f"{math.ceil(rate * postgres / BUSY):,}")
-        connections = replicas * (2 * SERVER_POOL + 1)
-        line("connections to Postgres", f"{connections:,}", _excess(connections, CONNECTIONS))
-        files = math.ceil(sandboxes * SOCKETS / replicas)
-        line("open files a replica", f"{files:,}", _excess(files, FILES))
         limits = Limits()
-        line("beats/s", f"{sandboxes * LOOKS / limits.sandbox_lost_s:,.0f}")
         look = min(limits.sandbox_lost_s / LOOKS, MAX_LOOK_S)
-        line(
-            "rows/s that all replicas read to see who is alive",
-            f"{replicas * sandboxes / look:,.0f}",
+        cores = math.ceil(rate * postgres / BUSY)
+        rows: tuple[tuple[str, float, str, Wanted], ...] = (
+            ("steps", rate, "steps/s", NEITHER),
+            ("events", rate * events, "events/s", NEITHER),
+            (f"replicas, {BUSY:.0%} of a core used", replicas, "replicas", LOWER),
+            (f"Postgres, {BUSY:.0%} of each core used", cores, "cores", LOWER),
+            (
+                "connections to Postgres",
+                replicas * (2 * SERVER_POOL + 1),
+                "connections",
+                at_most(CONNECTIONS),
+            ),
+            (
+                "open files a replica",
+                math.ceil(sandboxes * SOCKETS / replicas),
+                "files",
+                at_most(FILES),
+            ),
+            ("beats", sandboxes * LOOKS / limits.sandbox_lost_s, "beats/s", LOWER),
+            (
+                "what all replicas read to see who is alive",
+                replicas * sandboxes / look,
+                "rows/s",
+                LOWER,
+            ),
+            ("looks of those who wait, unasked", 2 * sandboxes / RECHECK_S, "looks/s", LOWER),
+            ("what each replica is notified of", rate * ROWS_A_STEP, "notifications/s", LOWER),
+            ("disk", rate * disk * 86_400 / 1e9, "GB a day", LOWER),
         )
-        line("looks/s of those who wait, unasked", f"{2 * sandboxes / RECHECK_S:,.0f}")
-        line("notifications/s that each replica hears", f"{rate * ROWS_A_STEP:,.0f}")
-        line("disk, GB a day", f"{rate * disk * 86_400 / 1e9:,.0f}")
-
-
-def _excess(value: float, most: float) -> str:
-    return f"> {most:,.0f}" if value > most else ""
+        report.head(f"{sandboxes:,} sandboxes, each a step every {step_s:g} s:")
+        for row, value, unit, wanted in rows:
+            report.add(f"{sandboxes:,}: {row}", single(value), unit, wanted)

@@ -13,7 +13,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import line, ratio
+from benchmarks.figures import LOWER, NEITHER, RATIO, at_most
+from benchmarks.measure import Estimate, estimate_median, ratio, single
+from benchmarks.report import PartReport
 from benchmarks.soak.counts import hold, kinds, losses
 from benchmarks.soak.daemon import Recording, only_two_fields, recorded
 from benchmarks.soak.scene import Scene, playing
@@ -29,8 +31,8 @@ MIN_ROUNDS = 2
 MIB = 1 << 20
 
 
-def main(minutes: float = 30.0, out: Path = Path(".build/soak.json")) -> None:
-    """Print the figures, and write them to ``out``."""
+def main(report: PartReport, minutes: float = 30.0, out: Path = Path(".build/soak.json")) -> None:
+    """Report the figures, and write them with all samples to ``out``."""
     with (
         tempfile.TemporaryDirectory(prefix="milestoned-soak-") as name,
         DemoProcesses(Path(name) / "logs") as parts,
@@ -38,28 +40,30 @@ def main(minutes: float = 30.0, out: Path = Path(".build/soak.json")) -> None:
         folder = Path(name)
         with playing(folder) as scene:
             figures = {"minutes": minutes, **soak(parts, scene, folder, minutes)}
-            _print_soak(figures)
+            _report_soak(report, figures)
             figures |= step_times(parts, scene, folder, minutes / 3)
-            _print_steps(figures)
-    _write(figures, out)
+            _report_steps(report, figures)
+    _write(report, figures, out)
 
 
-def steps(minutes: float = 10.0, out: Path = Path(".build/soak-steps.json")) -> None:
-    """Only the step times, for ``minutes``."""
+def steps(
+    report: PartReport, minutes: float = 10.0, out: Path = Path(".build/soak-steps.json")
+) -> None:
+    """Report only the step times, for ``minutes``."""
     with (
         tempfile.TemporaryDirectory(prefix="milestoned-soak-") as name,
         DemoProcesses(Path(name) / "logs") as parts,
         playing(Path(name)) as scene,
     ):
         figures = step_times(parts, scene, Path(name), minutes)
-    _print_steps(figures)
-    _write(figures, out)
+    _report_steps(report, figures)
+    _write(report, figures, out)
 
 
-def _write(figures: dict[str, Any], out: Path) -> None:
+def _write(report: PartReport, figures: dict[str, Any], out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(figures, indent=2) + "\n")
-    print(f"  {out}")
+    report.head(f"  {out}")
 
 
 # -- memory and losses
@@ -112,34 +116,25 @@ def memory(samples: list[tuple[float, int]], minutes: float) -> dict[str, Any]:
     }
 
 
-def _print_soak(figures: dict[str, Any]) -> None:
+def _report_soak(report: PartReport, figures: dict[str, Any]) -> None:
     taken, lost = figures["memory"], figures["losses"]
-    print(
+    report.head(
         f"soak: {figures['minutes']:g} minutes, everything heard, {figures['steps']} steps,"
-        " LibreOffice typed into"
+        " LibreOffice typed into; memory: daemon and children, PSS"
     )
-    line(
-        "DOM changes/s",
-        f"{figures['changes_per_s']:,}",
-        "wanted: 2,000 or as many as the machine gives",
-    )
-    line("events", f"{figures['events']:,}")
-    line(
-        "memory after the warm-up, MiB (daemon and children, PSS)",
-        f"{taken['after_warm_up'] / MIB:.1f}",
-    )
-    line("memory at the end, MiB", f"{taken['at_the_end'] / MIB:.1f}")
-    line("growth", f"{taken['growth']:+.1%}", "wanted < 5 %")
+    report.add("DOM changes", single(figures["changes_per_s"]), "changes/s", NEITHER)
+    report.add("events", single(figures["events"]), "events", NEITHER)
+    warm, end = (single(taken[moment] / MIB) for moment in ("after_warm_up", "at_the_end"))
+    report.add("memory after the warm-up", warm, "MiB", LOWER)
+    report.add("memory at the end", end, "MiB", LOWER)
+    growth = single(100 * taken["growth"])
+    report.add("growth of memory", growth, "%", at_most(5), "the memory after the warm-up")
     for what, one in figures["held"].items():
-        line(
-            f"{what} that the page did / not told",
-            f"{one['did']:,} / {len(one['missing']):,}",
-            "wanted 0 untold",
-        )
-    line("dropped, on record", f"{sum(lost['dropped'].values()):,}")
+        report.add(f"{what} that the page did", single(one["did"]), what, NEITHER)
+        report.add(f"{what} that are not recorded", single(len(one["missing"])), what, at_most(0))
+    report.add("dropped, on record", single(sum(lost["dropped"].values())), "events", LOWER)
     for gap, times in lost["gaps"].items():
-        print(f"    gap, {times}×: {gap}")
-    print(flush=True)
+        report.head(f"    gap, {times}×: {gap}")
 
 
 # -- step times
@@ -179,15 +174,15 @@ def _block(scene: Scene) -> float:
     return statistics.median(scene.step(n) for n in range(STEPS)) * 1000
 
 
-def _print_steps(figures: dict[str, Any]) -> None:
-    medians, ratios = figures["step_ms"], figures["ratios"]
-    print(
+def _report_steps(report: PartReport, figures: dict[str, Any]) -> None:
+    ratios: dict[str, Estimate] = figures["ratios"]
+    report.head(
         f"step time: fill, click, read on the busy page, {figures['rounds']} rounds of {STEPS}"
         " steps a way, in turns"
     )
-    for way, taken in medians.items():
-        line(f"{way}, ms", f"{taken:.2f}")
-    for way, wanted in (("everything", "1.05"), ("usual", "1.05"), ("two fields", "1.02")):
-        mean, low, high = ratios[way]
-        span = f"{low:.2f} to {high:.2f} in 95 %"
-        line(f"{way} / without, mean of the rounds", f"{mean:.3f}", f"wanted <= {wanted}; {span}")
+    for way, blocks in figures["blocks_ms"].items():
+        wanted = NEITHER if way == "without" else LOWER
+        report.add(f"step, {way}", estimate_median(blocks), "ms", wanted)
+    for way, most in (("everything", 1.05), ("usual", 1.05), ("two fields", 1.02)):
+        row = f"{way} / without"
+        report.add(row, ratios[way], RATIO, at_most(most), "the same steps without the daemon")
