@@ -7,12 +7,12 @@ import contextlib
 import os
 import signal
 import sys
-import tempfile
 
 import orjson
 
 from agentd.readers.bounds import MAX_BYTES
 from agentd.readers.request import ReadAnswer, ReadRequest
+from common.scratch import scratch_folder
 
 MAX_ANSWER_BYTES = 2 * MAX_BYTES
 """Bytes that are taken from the child; facts are smaller."""
@@ -34,8 +34,8 @@ async def read_in_child(
     request: ReadRequest = {"format": format_, "query": query, "wal": wal}
     if wal is None:
         return await _read(file, request, budget_s)
-    with tempfile.TemporaryDirectory(prefix="agentd-read-", ignore_cleanup_errors=True) as folder:
-        return await _read(file, request | {"folder": folder}, budget_s)
+    with scratch_folder("agentd-read-") as folder:
+        return await _read(file, request | {"folder": str(folder)}, budget_s)
 
 
 async def _read(file: int, request: ReadRequest, budget_s: float) -> ReadAnswer:

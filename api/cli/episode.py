@@ -6,7 +6,6 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -19,6 +18,7 @@ from api.cli.task import explain as explain_task
 from api.core.keys import write_private
 from common.command_line import new_app, option
 from common.plain_answers import HEADERS, HOOKS
+from common.scratch import scratch_folder
 from detectors.model.kinds import KINDS, UNHEARD
 
 app = new_app("episode", "Open an episode on a running service; fetch or explain one.")
@@ -141,8 +141,8 @@ def explain(
     except _RefusedError as error:
         print(error, file=sys.stderr)
         return 1
-    with TemporaryDirectory(prefix="milestoned-explain-") as folder:
-        files = Path(folder) / "task.json", Path(folder) / "episode.mrec"
+    with scratch_folder("milestoned-explain-") as folder:
+        files = folder / "task.json", folder / "episode.mrec"
         files[0].write_bytes(orjson.dumps(task["task"]))
         files[1].write_bytes(recording)
         return explain_task(*files)

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import obstore
@@ -22,6 +21,7 @@ from obstore.exceptions import BaseError
 from obstore.store import ObjectStore, from_url
 
 from api.exporting.staging import INCOMPLETE, files_of
+from common.scratch import scratch_folder
 
 SCHEMES = ("s3", "gs", "az", "file", "memory")
 MAX_RETRIES = 5
@@ -39,9 +39,9 @@ def staged_for(url: str) -> Iterator[Path]:
     """Give a temporary folder whose files are at ``url`` once the block ends, and nothing of them
     if it raises. Raises `ObjectStoreError`."""
     store = open_store(url)
-    with TemporaryDirectory(prefix="milestoned-export-") as folder:
-        yield Path(folder)
-        upload(store, Path(folder))
+    with scratch_folder("milestoned-export-") as folder:
+        yield folder
+        upload(store, folder)
 
 
 def open_store(url: str) -> ObjectStore:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -15,6 +13,7 @@ from api.replay.recordings import RecordingError
 from api.replay.task_tests import read_log
 from api.rewards.explaining import Explained, of_events
 from api.tasks.task_files import BadTaskError, check_task
+from common.scratch import scratch_folder
 from detectors.model.codec import CodecError
 from detectors.task.ruleset import compile_task
 
@@ -85,8 +84,8 @@ class ServiceReader:
 
 
 def _explain(task: object, recording: bytes, episode: str) -> NearMisses:
-    with tempfile.TemporaryDirectory(prefix="milestoned-mcp-") as folder:
-        file = Path(folder) / "episode.mrec"
+    with scratch_folder("milestoned-mcp-") as folder:
+        file = folder / "episode.mrec"
         file.write_bytes(recording)
         events, verdicts = read_log(file)
     rules = compile_task(check_task(task))

@@ -3,7 +3,6 @@ are not touched."""
 
 from __future__ import annotations
 
-import tempfile
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from api.db.database import Database
 from api.episodes.shared_transaction import SharedTransaction
 from api.verdicts.opinions import Opinions
 from api.verdicts.tables import budgets, opinions
+from common.scratch import scratch_folder
 
 _SPENT = select(
     func.coalesce(func.sum(budgets.c.calls), 0), func.coalesce(func.sum(budgets.c.cost), 0.0)
@@ -43,10 +43,10 @@ class Run:
 async def opened(path: Path | None, *, go_on: bool) -> AsyncIterator[Run]:
     """A run whose answers are kept at ``path`` until `forget` (None: until the end), so that it can
     ``go_on``."""
-    with tempfile.TemporaryDirectory(prefix="milestoned-") as folder:
+    with scratch_folder("milestoned-asked-") as folder:
         if path is not None and not go_on:
             forget(path)
-        database = Database(f"sqlite+aiosqlite:///{path or Path(folder) / 'asked'}")
+        database = Database(f"sqlite+aiosqlite:///{path or folder / 'asked'}")
         try:
             # No migration: nothing older than the run is ever read here.
             await database.run(lambda conn: metadata.create_all(conn, tables=[opinions, budgets]))

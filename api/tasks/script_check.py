@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +18,7 @@ import orjson
 from websockets.exceptions import WebSocketException
 from websockets.version import version
 
+from common.scratch import scratch_folder
 from detectors.task.language import ProbeSpec, Task
 from detectors.task.script_calls import refusal, refused_calls
 
@@ -83,22 +84,31 @@ def try_expressions(probes: Sequence[tuple[str, str]], total_s: float = TOTAL_S)
         raise NotTriedError(f"{executable}: {type(error).__name__} {error}") from None
 
 
+_TIED = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Becomes the program that its further arguments say, which the kernel kills (PR_SET_PDEATHSIG)
+with the process that its first one names."""
+
+
 @contextmanager
 def _browser(executable: str, deadline: float) -> Iterator[str]:
     """The address of a browser of its own, with a profile that goes with it."""
     sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
-    with tempfile.TemporaryDirectory(
-        prefix="milestoned-check-", ignore_cleanup_errors=True
-    ) as profile:
+    with scratch_folder("milestoned-check-") as profile:
+        browser = [executable, *FLAGS, *sandbox, f"--user-data-dir={profile}", "about:blank"]
         process = subprocess.Popen(
-            [executable, *FLAGS, *sandbox, f"--user-data-dir={profile}", "about:blank"],
+            [sys.executable, "-I", "-c", _TIED, str(os.getpid()), *browser],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
         try:
-            yield _address(process, Path(profile) / "DevToolsActivePort", deadline)
+            yield _address(process, profile / "DevToolsActivePort", deadline)
         finally:
             with suppress(ProcessLookupError):  # it may have ended by itself
                 os.killpg(process.pid, signal.SIGKILL)

@@ -20,6 +20,7 @@ from api.cli.common import hold
 from api.rewards.rendering import GOAL, total_in_words
 from api.tasks.task_files import load_task_file
 from common.command_line import option
+from common.scratch import Scratch
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
 from lab.demo.families import Family, family_task, run_family, show_side_by_side
@@ -27,7 +28,6 @@ from lab.demo.live_run import AgentCommand, LiveRun, run_agent
 from lab.demo.needs import LackingError, find_chromium, find_client, find_display, find_playwright
 from lab.demo.parts import DemoService, shop_folder, start_service, start_shop
 from lab.demo.processes import DemoProcesses, PartFailedError, stoppable
-from lab.demo.scratch import Scratch
 from lab.demo.show import DemoScreen
 
 INVOICE_AFTER = 2

@@ -15,13 +15,13 @@ from api.suggestions.event_values import split_address
 from api.suggestions.trial import TaskSite
 from api.tasks.task_files import BadTaskError, load_task_file
 from common.command_line import option
+from common.scratch import Scratch
 from detectors.model.types import Event as LoggedEvent
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json, task_to_json
 from lab.demo.needs import LackingError, find_client
 from lab.demo.parts import start_daemon, start_service
 from lab.demo.processes import DemoProcess, DemoProcesses, PartFailedError, stoppable
-from lab.demo.scratch import Scratch
 from lab.demo.session import DemoFollower
 from lab.demo.show import DemoScreen, ShownEvent, StepTable, columns
 from lab.demo.suggesting import ConditionPrinter

@@ -11,6 +11,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 OWNER = ".owner"
@@ -39,6 +40,17 @@ class Scratch:
         """Remove the folder and give up its lock."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._fd)
+
+
+@contextlib.contextmanager
+def scratch_folder(prefix: str) -> Iterator[Path]:
+    """Give a new `Scratch` folder that is removed with the block, or by the next process that makes
+    one of that ``prefix`` if this one is killed in it."""
+    scratch = Scratch(prefix)
+    try:
+        yield scratch.path
+    finally:
+        scratch.remove()
 
 
 def remove_abandoned(prefix: str) -> None:
