@@ -55,6 +55,10 @@ class Keys:
         """Whether ``signature`` is that of ``text``."""
         return hmac.compare_digest(self.signature(text).encode(), signature.encode())
 
+    def derived(self, purpose: str, size: int) -> bytes:
+        """A key of ``size`` bytes, at most 64, for one purpose: the same at each replica."""
+        return hmac.new(self._secret, f"key:{purpose}".encode(), hashlib.sha512).digest()[:size]
+
     def _mac(self, what: str) -> bytes:
         return hmac.new(self._secret, what.encode(), hashlib.sha256).digest()
 

@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from api.blame.masking import MASK_CAUSES, parse_mask_causes
 from api.cascade.store import Verdicts
+from api.core.errors import GoneError
 from api.episodes.store import Episodes
 from api.http.answer_shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.http.authorization import requires
@@ -26,8 +27,10 @@ from api.http.dependencies import (
 )
 from api.http.describe import problems
 from api.http.parameters import DIGITS, EpisodeId
+from api.http.streams import AuthorizedStreamPart
 from api.http.support import MAX_SEQ, READ, answer, parts_of, whole
 from api.log.reader import Follower
+from api.log.rows import SegmentRow
 from api.log.segments import StoredSegments
 from api.rewards.credits import Credits
 from api.rewards.ledger import Ledger
@@ -277,7 +280,9 @@ async def screenshot(
     dependencies=[requires(READ)],
 )
 async def recording(
-    episode: EpisodeId, parts: Annotated[RecordingParts, Depends(_recording_parts)]
+    episode: EpisodeId,
+    parts: Annotated[RecordingParts, Depends(_recording_parts)],
+    authorized: AuthorizedStreamPart,
 ) -> Response:
     """The stored zstd frames one after the other, what was said beyond the rules, a checksum: it
     replays anywhere."""
@@ -287,14 +292,25 @@ async def recording(
     # the reverse.
     verdict_rows = await parts.verdicts.rows(row.id)
     verdict_frame = frame_of([bytes(verdict.body) for verdict in verdict_rows])
-    body = _with_checksum(parts.segments.frames(row.id), verdict_frame)
-    return StreamingResponse(body, media_type="application/zstd", headers=headers)
+    body = _with_checksum(parts.segments.rows(row.id), verdict_frame, row.through)
+    return authorized.file(body, headers, "application/zstd")
 
 
-async def _with_checksum(frames: AsyncIterator[bytes], last: bytes) -> AsyncIterator[bytes]:
+async def _with_checksum(
+    rows: AsyncIterator[SegmentRow], last: bytes, through: int
+) -> AsyncIterator[bytes]:
+    """The frames of ``rows``, which reach event ``through`` at least, then ``last`` and a checksum.
+
+    Raises `GoneError` where the episode is deleted meanwhile: its beginning would be a sound
+    recording.
+    """
     digest = hashlib.sha256()
-    async for frame in frames:
-        digest.update(frame)
-        yield frame
+    reached = 0
+    async for row in rows:
+        digest.update(row.frame)
+        reached = row.last
+        yield row.frame
+    if reached < through:
+        raise GoneError(f"recording: deleted while it was sent, after event {reached}")
     digest.update(last)
     yield last + checksum_frame(digest.digest())

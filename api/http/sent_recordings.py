@@ -99,6 +99,7 @@ class EpisodeRecordings:
                 raise BadTestError(
                     where, episode, f"at most {most_of_all} bytes of episodes in all"
                 )
+        await self.episodes.get(episode)  # else it was deleted, and this may be a part of it
         return bytes(frames)
 
 

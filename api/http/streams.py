@@ -3,7 +3,6 @@ all."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated
@@ -24,13 +23,13 @@ from api.http.dependencies import (
 )
 from api.http.describe import problems
 from api.http.parameters import DIGITS, EpisodeId
-from api.http.support import READ, token_of, while_known
-from api.live.streams import KINDS, WatchQuery, place_of
+from api.http.support import READ, token_of, while_known, while_permitted
+from api.live.stream_ids import StreamIds
+from api.live.streams import KINDS, WatchQuery
 from api.log.arrivals import START, LogPlace
 
 router = APIRouter(tags=["evidence"])
 _EVENT_STREAM: dict[str, object] = {"text/event-stream": {}}
-_PLACE = re.compile(r"-?[0-9]{1,18}\.-?[0-9]{1,18}\.[0-9]{1,19}", re.ASCII)
 
 
 async def _kinds(
@@ -70,6 +69,13 @@ class AuthorizedStream:
         """Answer with the server-sent events of ``body``."""
         authorized = while_known(self._authenticator, self._token, body)
         return StreamingResponse(authorized, media_type="text/event-stream", headers=headers)
+
+    def file(
+        self, body: AsyncIterator[bytes], headers: Mapping[str, str], media_type: str
+    ) -> Response:
+        """Answer with the file that ``body`` gives in pieces; with the token it is cut off."""
+        permitted = while_permitted(self._authenticator, self._token, body)
+        return StreamingResponse(permitted, media_type=media_type, headers=headers)
 
 
 async def _authorized_stream(
@@ -181,7 +187,7 @@ async def stream_all(
     events tell nothing but how far the stream is; a `lost` event that what came between its id and
     `until` is in the episodes alone.
     """
-    place, after = _place(last_id)
+    place, after = _place(streams.ids, who.tenant, last_id)
     watch = WatchQuery(who.tenant, kinds, dict(map(_label, label)))
     return authorized.response(streams.of_all(watch, place, after))
 
@@ -193,13 +199,14 @@ def _label(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _place(last_id: str | None) -> tuple[LogPlace | None, int]:
+def _place(ids: StreamIds, tenant: str, last_id: str | None) -> tuple[LogPlace | None, int]:
     if last_id is None:
         return None, 0
     if last_id == "0":
         return START, 0
-    if not _PLACE.fullmatch(last_id):
+    try:
+        return ids.read(tenant, last_id)
+    except ValueError:
         raise InvalidError(
             f"Last-Event-ID: got {last_id[:80]!r}, wanted an id that this stream gave, or 0"
-        )
-    return place_of(last_id)
+        ) from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 import orjson
@@ -118,14 +119,21 @@ async def scoped_caller(
     `Authorization`. Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`, and
     `InvalidError` for a parameter that the route does not have.
     """
-    authorization = request.headers.get("authorization", "")
-    if not authorization and key_header is not None:
-        key = request.headers.get(key_header, "").strip()
-        authorization = f"Bearer {key}" if key else ""
+    authorization = authorization_of(request, key_header)
     known = await authenticate(parts_of(request), authorization)
     principal = require_scope(known, scopes, own)
     check_query(request)
     return principal
+
+
+def authorization_of(request: HTTPConnection, key_header: str | None) -> str:
+    """Return the Authorization header, or the one that the header ``key_header`` stands for; empty
+    where there is neither."""
+    authorization = request.headers.get("authorization", "")
+    if not authorization and key_header is not None:
+        key = request.headers.get(key_header, "").strip()
+        authorization = f"Bearer {key}" if key else ""
+    return authorization
 
 
 async def check_episode(request: Request, principal: Principal) -> None:
@@ -203,13 +211,32 @@ async def while_known(
     """A stream for as long as its token is in force: one that is revoked or expires ends it at the
     next word."""
     async for sent in body:
-        try:
-            await parts.tokens.principal(token)
-        except UnauthorizedError:
+        if not await _is_in_force(parts.tokens, token):
             return
-        except UnavailableError:  # nobody can tell now
-            pass
         yield sent
+
+
+async def while_permitted(
+    parts: Authentication, token: str, body: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
+    """The same of a file, which is cut off, so that nobody takes its beginning for the whole.
+
+    Raises `UnauthorizedError` instead of the next piece.
+    """
+    async for sent in body:
+        if not await _is_in_force(parts.tokens, token):
+            raise UnauthorizedError("authorization: the token ended while the file was sent")
+        yield sent
+
+
+async def _is_in_force(tokens: Tokens, token: str) -> bool:
+    """Whether ``token`` is known; also where nobody can tell now."""
+    with suppress(UnavailableError):
+        try:
+            await tokens.principal(token)
+        except UnauthorizedError:
+            return False
+    return True
 
 
 async def read_body(request: Request, limit: int) -> bytes:

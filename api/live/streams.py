@@ -2,9 +2,9 @@
 can be resumed.
 
 Each piece of the log is read and rendered once for all who watch (api/live/fanout.py). The id of an
-event of one episode is its number; of all episodes it is the place of its segment among all that
-arrived, and its number. What ends the stream of one has the number that no event of it will ever
-have: who comes back with that has got everything.
+event of one episode is its number; of all episodes it is sealed, the place of its segment among all
+that arrived, and its number (api/live/stream_ids.py). What ends the stream of one has the number
+that no event of it will ever have: who comes back with that has got everything.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from api.episodes.label_index import label_text
 from api.episodes.store import Episodes
 from api.live.fanout import Shared
 from api.live.live_subscribers import Followers
+from api.live.stream_ids import StreamIds
 from api.log.arrivals import START, Arrivals, LogPlace
 from api.log.frames import decode_frame
 from api.log.reader import event_to_json
@@ -105,6 +106,7 @@ class Streams:
         arrivals: Arrivals,
         notifier: Notifier,
         followers: Followers,
+        ids: StreamIds,
         heartbeat_s: float,
     ) -> None:
         self._segments = segments
@@ -113,6 +115,7 @@ class Streams:
         self._arrivals = arrivals
         self._notifier = notifier
         self._followers = followers
+        self.ids = ids
         self._heartbeat_s = heartbeat_s
         self.pieces: Shared[Piece] = Shared(
             lambda piece: sum(len(frame.body) + FRAME_BYTES for frame in piece.frames), KEPT_BYTES
@@ -283,14 +286,17 @@ class Streams:
                     sent_at = time.monotonic()
                     yield message
             if rows is None:
-                await self._notifier.wait(changed, self._heartbeat_s)
+                # No longer than to the next heartbeat: it comes by the clock alone, and does not
+                # tell that others' arrivals woke this stream.
+                left = sent_at + self._heartbeat_s - time.monotonic()
+                await self._notifier.wait(changed, max(left, 0.0))
             if self._notifier.stopped:
                 return
             if time.monotonic() - sent_at >= self._heartbeat_s:
                 sent_at = time.monotonic()
                 # Its id lets a subscriber who is sent little resume from here and not from what it
                 # was sent last.
-                yield _sent("place", _id(place, MAX_SEQ), b"{}")
+                yield _sent("place", self.ids.of_place(query.tenant, place), b"{}")
 
     async def moved(self, tenant: str, place: LogPlace, seconds: float) -> LogPlace:
         """Wait until something beyond ``place`` arrived of the tenant, for so many seconds at most;
@@ -316,7 +322,9 @@ class Streams:
         """Send the rest of the segment at ``place``, or what is lost where it is not kept."""
         next_kept = _next_kept(place, await self._arrivals.first(), newest)
         if next_kept is not None:
-            yield _sent("lost", _id(place, after), b'{"until":"%b"}' % _id(next_kept, 0))
+            ids = self.ids
+            until = b'{"until":"%b"}' % ids.of_event(query.tenant, next_kept, 0)
+            yield _sent("lost", ids.of_event(query.tenant, place, after), until)
             return
         if place == START:
             return
@@ -348,7 +356,8 @@ class Streams:
             is_new = frame.seq > after or (frame.seq == after and frame.rank > 0)
             if is_new and frame.name in query.kinds:
                 body = b'%b,"%b":%b}' % (head, frame.name.encode(), frame.body)
-                yield _sent(frame.name, _id(LogPlace(row.xact, row.position), frame.seq), body)
+                id = self.ids.of_event(row.tenant, LogPlace(row.xact, row.position), frame.seq)
+                yield _sent(frame.name, id, body)
 
     async def _frames(self, row: ArrivalRow) -> Sequence[LiveFrame]:
         """What one arrival tells: a segment, or the reward of a step that was decided."""
@@ -363,12 +372,6 @@ def _order(frame: LiveFrame) -> tuple[int, int]:
     return frame.seq, frame.rank
 
 
-def place_of(id: str) -> tuple[LogPlace, int]:
-    """The place and event number in an id of the stream of all. Raises `ValueError`."""
-    xact, position, seq = map(int, id.split("."))
-    return LogPlace(xact, position), seq
-
-
 def _next_kept(place: LogPlace, oldest: LogPlace | None, newest: LogPlace) -> LogPlace | None:
     """Where to go on from a ``place`` that is not kept, or no longer; None where it is kept."""
     if place > newest:
@@ -376,10 +379,6 @@ def _next_kept(place: LogPlace, oldest: LogPlace | None, newest: LogPlace) -> Lo
     if oldest is not None and START < place < oldest:
         return oldest
     return None
-
-
-def _id(place: LogPlace, seq: int) -> bytes:
-    return b"%d.%d.%d" % (*place, seq)
 
 
 def _is_wanted(query: WatchQuery, row: ArrivalRow, labels: Mapping[str, object]) -> bool:

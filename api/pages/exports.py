@@ -6,13 +6,11 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import StreamingResponse
 
 from api.core.errors import InvalidError
 from api.episodes.search import EpisodeQuery, Search
@@ -21,9 +19,10 @@ from api.exporting.rows import tables
 from api.exporting.stored import of_store, recording
 from api.http.dependencies import DatabasePart, SearchPart
 from api.pages.listing import ListFilters, wanted_of
-from api.pages.viewer import Viewer
+from api.pages.viewer import Viewer, ViewerStream
 from api.pages.zipping import as_file, stream_archive, whole
 from api.rescoring.corpus import Corpus, StoredEpisode
+from common.scratch import scratch_folder
 
 TOGETHER = 500
 MAX_EPISODES = 1_000
@@ -55,6 +54,7 @@ async def export(
     asked: ListFilters,
     search: SearchPart,
     database: DatabasePart,
+    stream: ViewerStream,
     form: Annotated[Literal["csv", "parquet", "recordings"], Query(alias="format")] = "csv",
 ) -> Response:
     """All that the filters of the list select, in its order, as ``?format=``."""
@@ -63,7 +63,7 @@ async def export(
         # What is refused is, before the answer begins.
         first = await search.page(wanted, TOGETHER)
         told = _csv(search, wanted, *first)
-        return StreamingResponse(told, 200, as_file("episodes.csv"), "text/csv; charset=utf-8")
+        return stream.file(told, as_file("episodes.csv"), "text/csv; charset=utf-8")
     rows, more = await search.page(wanted, MAX_EPISODES)
     if more is not None:
         raise InvalidError(
@@ -74,9 +74,8 @@ async def export(
     if not closed:
         raise InvalidError("episodes: none that is closed is selected, wanted one at least")
     stored = whole(Corpus(database), closed)
-    return await stream_archive(
-        f"{form}.zip", _recordings(stored) if form == "recordings" else _parquet(stored)
-    )
+    files = _recordings(stored) if form == "recordings" else _parquet(stored)
+    return await stream_archive(f"{form}.zip", files, stream)
 
 
 async def _csv(
@@ -123,9 +122,9 @@ async def _parquet(stored: AsyncIterator[StoredEpisode]) -> AsyncIterator[tuple[
         while (one := asyncio.run_coroutine_threadsafe(_next(stored), loop).result()) is not None:
             yield tables([of_store(one)], [GAMMA])
 
-    with tempfile.TemporaryDirectory() as folder:
-        await asyncio.to_thread(write, Path(folder), each())
-        for path in await asyncio.to_thread(_written_files, Path(folder)):
+    with scratch_folder("milestoned-tables-") as folder:
+        await asyncio.to_thread(write, folder, each())
+        for path in await asyncio.to_thread(_written_files, folder):
             yield path.name, await asyncio.to_thread(path.read_bytes)
 
 

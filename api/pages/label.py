@@ -24,7 +24,7 @@ from api.labelling.exporting import FOLDER, lines
 from api.labelling.queue import QueueItem, by_item, is_disagreed, is_swapped, open_to, queue
 from api.labelling.store import STEP, LabelWord, Preferences
 from api.pages.render import page
-from api.pages.viewer import Form, Viewer, sent_form, visitor
+from api.pages.viewer import Form, Viewer, ViewerStream, sent_form, visitor
 from api.pages.zipping import stream_archive, whole
 from api.rescoring.corpus import Corpus, StoredEpisode
 from api.rewards.ledger import Ledger
@@ -126,7 +126,9 @@ async def say(
 
 
 @router.get("/label/preferences.zip")
-async def export(who: Viewer, parts: UsedParts, database: DatabasePart) -> Response:
+async def export(
+    who: Viewer, parts: UsedParts, database: DatabasePart, stream: ViewerStream
+) -> Response:
     """Everybody's words as `preferences.jsonl` (pref/1) with the recordings that they are about."""
     words = await parts.preferences.all(who.tenant)
     ids = sorted({id for word in words for id in (word.first, word.second) if id})
@@ -135,7 +137,8 @@ async def export(who: Viewer, parts: UsedParts, database: DatabasePart) -> Respo
             f"preferences: they are about {len(ids)} episodes, wanted at most {MAX_EPISODES}"
         )
     rows = [await parts.episodes.get(id) for id in ids]
-    return await stream_archive("preferences.zip", _files(words, whole(Corpus(database), rows)))
+    files = _files(words, whole(Corpus(database), rows))
+    return await stream_archive("preferences.zip", files, stream)
 
 
 async def _queue(

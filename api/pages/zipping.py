@@ -6,12 +6,13 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import zipfile
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from typing import IO
 
-from fastapi.responses import StreamingResponse
+from fastapi import Response
 
 from api.episodes.rows import EpisodeRow
+from api.http.streams import AuthorizedStream
 from api.pages.render import HEADERS
 from api.rescoring.corpus import Corpus, StoredEpisode
 
@@ -25,7 +26,9 @@ def as_file(name: str) -> dict[str, str]:
     return {**HEADERS, "content-disposition": f'attachment; filename="{name}"'}
 
 
-async def stream_archive(name: str, files: AsyncIterator[tuple[str, bytes]]) -> StreamingResponse:
+async def stream_archive(
+    name: str, files: AsyncIterator[tuple[str, bytes]], stream: AuthorizedStream
+) -> Response:
     """The archive ``name`` with these files in it, in their order."""
     spool = tempfile.TemporaryFile()  # noqa: SIM115  # it is closed when the answer is over
     with zipfile.ZipFile(spool, "w", zipfile.ZIP_STORED) as made:
@@ -33,18 +36,19 @@ async def stream_archive(name: str, files: AsyncIterator[tuple[str, bytes]]) -> 
             await asyncio.to_thread(made.writestr, path, content)
     headers = {**as_file(name), "content-length": str(spool.tell())}
     spool.seek(0)
-    return StreamingResponse(_pieces(spool), 200, headers, "application/zip")
+    return stream.file(_pieces(spool), headers, "application/zip")
 
 
-def _pieces(spool: IO[bytes]) -> Iterator[bytes]:
+async def _pieces(spool: IO[bytes]) -> AsyncIterator[bytes]:
     with spool:
-        while piece := spool.read(PIECE):
+        while piece := await asyncio.to_thread(spool.read, PIECE):
             yield piece
 
 
 async def whole(corpus: Corpus, rows: Iterable[EpisodeRow]) -> AsyncIterator[StoredEpisode]:
-    """Everything that is kept of these episodes, one after the other."""
+    """Everything that is kept of these episodes, one after the other; of those that are deleted
+    meanwhile nothing."""
     listed = list(rows)
     for at in range(0, len(listed), TOGETHER):
-        for one in await corpus.whole(listed[at : at + TOGETHER]):
+        for one in await corpus.existing(listed[at : at + TOGETHER]):
             yield one

@@ -71,6 +71,7 @@ def _rows_of(table: Any, *order: Any) -> Any:
     )
 
 
+_STILL_THERE = select(episodes.c.id).where(episodes.c.id.in_(bindparam("ids", expanding=True)))
 _FRAMES = _rows_of(segments, segments.c.first)
 _REWARDS = _rows_of(rewards, rewards.c.step)
 _MILESTONES = _rows_of(milestones, milestones.c.number)
@@ -107,10 +108,18 @@ class Corpus:
         async for row in self.rows(selection):
             page.append(row)
             if len(page) == PAGE:
-                yield await self.whole(page)
+                yield await self.existing(page)
                 page = []
         if page:
-            yield await self.whole(page)
+            yield await self.existing(page)
+
+    async def existing(self, rows: Sequence[EpisodeRow]) -> list[StoredEpisode]:
+        """The same as `whole`, without the episodes that were deleted before all was read: what was
+        read of one of them may be a part."""
+        read = await self.whole(rows)
+        ids = {"ids": [row.id for row in rows]}
+        left = {row.id for row in await self._database.all(_STILL_THERE, ids)} if rows else set()
+        return [stored for stored in read if stored.row.id in left]
 
     async def whole(
         self, rows: Sequence[EpisodeRow], *, with_log: bool = True

@@ -54,6 +54,7 @@ from api.ingest.engines import Engines
 from api.ingest.strangers import Strangers
 from api.labelling.store import Preferences
 from api.live.live_subscribers import Followers
+from api.live.stream_ids import StreamIds
 from api.live.streams import Streams
 from api.log.arrivals import Arrivals
 from api.log.broadcast import Broadcast
@@ -189,8 +190,10 @@ class Parts:
         channel = CommandQueue(commands, episodes, notifier, limits.sandbox_lost_s * CALL)
 
         followers = Followers(notifier)
+        keys = load_keys(settings)
+        ids = StreamIds(keys.derived("ids of the stream of all", 64))
         streams = Streams(
-            segments, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s
+            segments, ledger, episodes, arrivals, notifier, followers, ids, limits.heartbeat_s
         )
         outlines = Outlines(segments)
         readings = Readings(segments)
@@ -256,7 +259,7 @@ class Parts:
         )
         return cls(
             settings=settings,
-            keys=load_keys(settings),
+            keys=keys,
             database=database,
             notifier=notifier,
             metrics=metrics,

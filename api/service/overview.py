@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, func, select
 
 from api.audit.tables import leaves
+from api.auth.store import OPERATOR
 from api.db.database import Database
 from api.episodes.tables import closings, episodes
 from api.fleet.tables import leases
@@ -70,10 +71,12 @@ class Overview:
             for row in await self._database.all(_OPENERS, {"tenant": tenant})
         }
 
-    async def signing(self, tenant: str) -> dict[str, int]:
+    async def signing(self, tenant: str) -> dict[str, int | None]:
         """``queued``: closed episodes of the tenant's that wait for their checkpoint; ``leaves``:
-        of all tenants."""
+        signed ones of all tenants, for the operator's; None for another."""
         queued = await self._database.first(_QUEUED, {"tenant": tenant})
+        if tenant != OPERATOR:
+            return {"queued": queued[0], "leaves": None}
         signed = await self._database.first(_SIGNED)
         return {"queued": queued[0], "leaves": signed[0]}
 

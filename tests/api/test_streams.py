@@ -182,7 +182,7 @@ async def test_the_stream_of_all_goes_on_after_any_id(service: Service) -> None:
     async with watching(streams.of_all(_wanted(), START, 0)) as (first,):
         whole = await first.has(22)
     for n, one in enumerate(whole[:-1]):
-        place, after = LogPlace(*map(int, one.id.split(".")[:2])), int(one.id.split(".")[2])
+        place, after = streams.ids.read("default", one.id)
         async with watching(streams.of_all(_wanted(), place, after)) as (again,):
             rest = [other for other in whole[n + 1 :] if other.id != one.id]
             repeated = [other for other in whole if other.id == one.id and other.name != "event"]
@@ -212,7 +212,7 @@ async def test_what_was_forgotten_is_told_as_lost(service: Service) -> None:
         whole = await first.has(len(SAID))
     assert await parts.arrivals.trim(2) == len(SAID) - 2
     parts.streams.forget()
-    place, after = LogPlace(*map(int, whole[0].id.split(".")[:2])), 1
+    place, after = parts.streams.ids.read("default", whole[0].id)
     async with watching(parts.streams.of_all(_wanted("event"), place, after)) as (again,):
         got = await again.has(3)
         assert [one.name for one in got] == ["lost", "event", "event"]

@@ -11,6 +11,7 @@ import socket
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -19,12 +20,14 @@ import pytest
 import uvicorn
 from fastapi.routing import APIRoute
 
+import api
 from api.pages import fleet
 from tests.api.service import ADMIN, TASK, Service, Store, running, until
 from tests.api.test_tenants import CANARY, nobodys, tenant, worked
-from tests.api.walk import NOT_ALIKE
+from tests.api.walk import NOT_ALIKE, Named, calls
 from tests.support.logs import clicked, episode, went
 
+ROOT = Path(api.__file__).parent
 PATIENCE_S = 60.0
 SAID = episode([went("/cart")], [clicked("Buy")])
 TENANTS_OWN = {**TASK, "id": "own/cart"}
@@ -118,14 +121,30 @@ STREAMS = {
 """Every route that streams, and how it is asked for."""
 
 
-async def test_the_table_has_every_route_that_streams(service: Service) -> None:
-    found = set()
+CALLS = {"/ors/create_session", "/ors/{environment}/call", "/ors/{environment}/score_group"}
+"""Streams of the answer to one call, which end with it."""
+FILES = {"/v1/episodes/{episode}/recording", "/episodes/export", "/label/preferences.zip"}
+"""What is sent in pieces and is no stream of events."""
+
+
+async def test_the_tables_have_every_route_that_streams(service: Service) -> None:
+    """And each is sent by what knows whether its token is still in force."""
+    streams, files = set(), set()
     for route in service.app.routes:
         if isinstance(route, APIRoute):
             source = inspect.getsource(route.endpoint)
-            if "AuthorizedStreamPart" in source or "ViewerStream" in source:
-                found.add(route.path)
-    assert found == set(STREAMS)
+            if re.search(r"(stream|authorized)\.response\(", source):
+                streams.add(route.path)
+            if re.search(r"(stream|authorized)\.file\(|stream_archive\(", source):
+                files.add(route.path)
+    assert streams == set(STREAMS) | CALLS
+    assert files == FILES
+    senders = {
+        str(path.relative_to(ROOT))
+        for path in ROOT.rglob("*.py")
+        if re.search(r"\bStreamingResponse\(", path.read_text())
+    }
+    assert senders == {"http/streams.py"}
 
 
 async def test_streams_that_are_open_tell_nothing_of_another_tenant(
@@ -272,6 +291,42 @@ async def test_no_page_and_no_export_answers_for_another_tenants_id_but_as_for_n
             assert found[0] == 404, path
             told_to_owner += (await asked(path, query, ADMIN, theirs))[0] == 200
     assert told_to_owner > 20, "the same addresses answer their owner"
+
+
+@pytest.mark.slow_where("postgres")
+async def test_nothing_that_a_tenant_reads_changes_by_what_others_do(service: Service) -> None:
+    """No count, total or cursor of it, on any page and on any route that reads; but for the signed
+    head over all episodes, which is everybody's and is not made meanwhile."""
+    checkpointer = service.app.state.parts.checkpointer
+    await checkpointer.stop()
+    stranger = await tenant(service, "stranger")
+    assert (await service.post("/v1/tasks", TENANTS_OWN, stranger)).status_code == 201
+    opened = (await service.post("/v1/episodes", {"task": TENANTS_OWN["id"]}, stranger)).json()
+    await service.tell(opened["episode"], opened["token"], *SAID)
+    await checkpointer.turn(head=True)
+    own = {"episode": opened["episode"], "task": TENANTS_OWN["id"]}
+    document = (await service.get("/openapi.json", None)).json()
+
+    async def look() -> dict[str, object]:
+        found: dict[str, object] = {}
+        for name, id in own.items():
+            for call in calls(document, Named(name, id)):
+                if call.method == "GET" and not call.path.endswith("/stream"):
+                    found[f"{name} {call.path}"] = await call.by(service, stranger)
+        for path, query in addresses(service, own):
+            if not query:
+                headers = {"accept": "text/html", "cookie": f"milestoned={stranger}"}
+                answer = await service.get(path, None, headers=headers)
+                found[path] = (answer.status_code, NOT_ALIKE.sub("·", answer.text))
+        return found
+
+    before = await look()
+    for _ in range(2):
+        await worked(service)
+    await checkpointer.turn()
+    after = await look()
+    assert {name for name in before if before[name] != after[name]} == set()
+    assert len(before) > 80
 
 
 async def test_forms_of_the_pages_change_nothing_of_another_tenants(service: Service) -> None:

@@ -22,12 +22,21 @@ from api.auth.store import Principal
 from api.core.errors import BadRequestError, NotFoundError
 from api.episodes.store import Episodes
 from api.http.authorization import requires
-from api.http.dependencies import OwnersPart, TasksPart
+from api.http.dependencies import AuthenticatorPart, OwnersPart, TasksPart
 from api.http.describe import problems
 from api.http.episodes import OpeningParts, answer_opened, opening_parts
 from api.http.json_route import JsonRoute
 from api.http.shapes import Label, LabelName, MaskCauses, Name, OpenEpisode
-from api.http.support import READ, TRAINER, Body, answer, parts_of
+from api.http.streams import AuthorizedStream
+from api.http.support import (
+    READ,
+    TRAINER,
+    Body,
+    answer,
+    authorization_of,
+    parts_of,
+    token_of,
+)
 from api.ors.environments import SPLIT, TaskEnvironment, TaskName, environment_of, is_answer_alone
 from api.ors.parts import OpenReward
 from api.ors.sessions import ToolSession
@@ -60,6 +69,14 @@ _JSON: dict[str, Any] = {"responses": problems(400, 401, 403, 404, 413, 422)}
 router = APIRouter(prefix="/ors", tags=["adapters"], route_class=JsonRoute)
 Reader = Annotated[Principal, requires(READ, key_header=KEY_HEADER)]
 Trainer = Annotated[Principal, requires(TRAINER, key_header=KEY_HEADER)]
+
+
+async def _keyed_stream(request: Request, authenticator: AuthenticatorPart) -> AuthorizedStream:
+    return AuthorizedStream(authenticator, token_of(authorization_of(request, KEY_HEADER)))
+
+
+KeyedStream = Annotated[AuthorizedStream, Depends(_keyed_stream)]
+"""A stream that ends with the token of the call, in either of its headers."""
 Index = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 Split = Annotated[str, Field(max_length=256)]
 
@@ -292,14 +309,14 @@ async def task_range(_who: Reader, environment: EnvironmentPart, sent: OfRange) 
 
 
 @router.post("/create_session", summary="Open Reward Standard: a session's id", **STREAMED)
-async def create_session(_who: Trainer, _sent: Ignored) -> Response:
+async def create_session(_who: Trainer, _sent: Ignored, stream: KeyedStream) -> Response:
     """A new id, as a stream; nothing is kept of it until `/create`."""
 
-    async def stream() -> AsyncIterator[bytes]:
+    async def body() -> AsyncIterator[bytes]:
         yield encode_event("task_id", str(uuid.uuid4()))
         yield encode_event("end", "")
 
-    return StreamingResponse(stream(), media_type="text/event-stream", headers=STREAM_HEADERS)
+    return stream.response(body(), STREAM_HEADERS)
 
 
 @router.post("/create", summary="Open Reward Standard: create a session", **_JSON)
@@ -464,15 +481,18 @@ async def _instruction(session: ToolSession, tasks: Tasks) -> str:
 
 @router.post("/{environment}/call", summary="Open Reward Standard: call a tool", **STREAMED)
 async def call(
-    _who: Trainer, session: StartedPart, parts: OpenRewardPart, sent: ToolCallBody
+    _who: Trainer,
+    session: StartedPart,
+    parts: OpenRewardPart,
+    sent: ToolCallBody,
+    stream: KeyedStream,
 ) -> Response:
     """The tool's answer, as a stream. Its `reward` is the sealed reward of the step that it
     completes, or null, and `metadata` says why."""
     id = sent.task_id
     if id is None:
         id = await parts.calls.start(session, sent.name, sent.input)
-    stream = stream_call(id, await parts.calls.result(session, id))
-    return StreamingResponse(stream, media_type="text/event-stream", headers=STREAM_HEADERS)
+    return stream.response(stream_call(id, await parts.calls.result(session, id)), STREAM_HEADERS)
 
 
 @router.api_route(

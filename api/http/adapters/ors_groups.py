@@ -7,10 +7,16 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Response
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.http.adapters.ors import STREAM_HEADERS, STREAMED, OpenRewardPart, SessionPart, Trainer
+from api.http.adapters.ors import (
+    STREAM_HEADERS,
+    STREAMED,
+    KeyedStream,
+    OpenRewardPart,
+    SessionPart,
+    Trainer,
+)
 from api.http.json_route import JsonRoute
 from api.http.support import Body
 from api.ors.groups import Candidate, identify_group
@@ -65,14 +71,18 @@ class GroupOfCandidates(Body):
     "/{environment}/score_group", summary="Open Reward Standard: score a group", **STREAMED
 )
 async def score_group(
-    _who: Trainer, session: SessionPart, parts: OpenRewardPart, sent: GroupOfCandidates
+    _who: Trainer,
+    session: SessionPart,
+    parts: OpenRewardPart,
+    sent: GroupOfCandidates,
+    stream: KeyedStream,
 ) -> Response:
     """The candidates compared, as a stream. A score's `reward` is the share of the other known
     candidates that it is better than, from 0 to 1, or null, and `metadata` says why."""
     candidates = [body.candidate() for body in sent.candidates]
     id = identify_group(session, candidates)
 
-    async def stream() -> AsyncIterator[bytes]:
+    async def body() -> AsyncIterator[bytes]:
         if sent.task_id not in (None, id):
             async for event in stream_call(id, None):
                 yield event
@@ -84,4 +94,4 @@ async def score_group(
         finally:  # whoever comes back has it scored again: what was begun goes on
             scoring.cancel()
 
-    return StreamingResponse(stream(), media_type="text/event-stream", headers=STREAM_HEADERS)
+    return stream.response(body(), STREAM_HEADERS)
