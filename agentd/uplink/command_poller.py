@@ -104,8 +104,11 @@ class CommandPoller:
     async def _apply(self, number: int, kind: str, data: dict[str, Any]) -> None:
         conductor = self._conductor
         if kind == "step.began":
-            begin = conductor.advance if data.get("settle") is True else conductor.begin
-            await begin(data.get("step"), data.get("action"), number)
+            if data.get("settle") is True:
+                with self._shipper.ship_seal_with_begin():
+                    await conductor.advance(data.get("step"), data.get("action"), number)
+            else:
+                await conductor.begin(data.get("step"), data.get("action"), number)
         elif kind == "step.ended":
             await conductor.end(data.get("step"), number)
         elif kind == "episode.close":

@@ -3,15 +3,16 @@ acknowledged.
 
 It is woken by an event at boundaries of steps and gaps, by 500 events, or a while after the first
 unshipped one: soon where somebody follows the episode live, as the service says with each segment
-that it takes. The end of a step goes with its seal, where that follows soon. What the service has
-is asked for, never guessed: at the start, and when it refuses a segment.
+that it takes. The end of a step goes with its seal, where that follows soon, and its seal with the
+begin of the next one, where a command asked for both. What the service has is asked for, never
+guessed: at the start, and when it refuses a segment.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import httpx
 import structlog
@@ -81,6 +82,7 @@ class Shipper:
         self._backoff = Backoff()
         self.is_followed = False
         """Whether somebody looks at the episode live, as the service said last."""
+        self._is_advancing = False
         self._progress = asyncio.Event()
         self._runs = False
         self.met = False
@@ -89,10 +91,22 @@ class Shipper:
 
     def notice(self, source: str, kind: str) -> None:
         """A listener for the recorder: wakes the shipper now or in a while."""
-        if kind in URGENT or self._journal.uncut >= SEGMENT_EVENTS:
+        begin_follows = kind == "step.sealed" and self._is_advancing
+        if self._journal.uncut >= SEGMENT_EVENTS or (kind in URGENT and not begin_follows):
             self._wake.set()
         elif not self._wake.is_set():
-            self._wake_within(ENDED_S if kind == "step.ended" else self._linger_s)
+            soon = begin_follows or kind == "step.ended"
+            self._wake_within(ENDED_S if soon else self._linger_s)
+
+    @contextlib.contextmanager
+    def ship_seal_with_begin(self) -> Iterator[None]:
+        """Within this, a step's seal goes in one segment with the begin of the next one: whoever
+        waits for its reward waits for that, too. It waits `ENDED_S` seconds at most."""
+        self._is_advancing = True
+        try:
+            yield
+        finally:
+            self._is_advancing = False
 
     def follow(self) -> None:
         """Ship soon what was seen, from now on: somebody looks at the episode live."""

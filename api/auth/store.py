@@ -1,16 +1,21 @@
-"""Who may do what: tokens are stored as hashes, looked up once and remembered for moments.
+"""Who may do what: tokens are stored as hashes, looked up once and remembered while they are used.
 
 A revoked token stops working at once in the process that revoked it, and within
-`Limits.token_cache_s` seconds in every other one; an expired one stops on its second.
+`Limits.token_cache_s` seconds in every other one; an expired one stops on its second. What is
+remembered is confirmed as often, all of it by one question, so that a thousand daemons cost the
+database no question each.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
@@ -33,11 +38,16 @@ TENANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 USED_S = 60.0
 """How exact ``last_used`` is, in seconds: so seldom are uses written down."""
 _CACHED = 10_000
+_KEPT_S = 60.0
+"""How long a token that nobody uses is remembered, in seconds."""
 
 _FIND = select(tokens).where(
     tokens.c.hash == bindparam("hash"),
     tokens.c.revoked_at.is_(None),
     or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > bindparam("at")),
+)
+_CONFIRM = select(tokens.c.hash).where(
+    tokens.c.hash.in_(bindparam("hashes", expanding=True)), tokens.c.revoked_at.is_(None)
 )
 _USED = update(tokens).where(tokens.c.id == bindparam("token")).values(last_used=bindparam("at"))
 
@@ -61,22 +71,36 @@ class Terms(NamedTuple):
     requests_per_s: float | None = None
 
 
+@dataclass(slots=True)
+class _KnownToken:
+    """``expires_at`` and ``used_at`` in monotonic time."""
+
+    principal: Principal
+    expires_at: float
+    used_at: float
+
+
 class Tokens:
     """The tokens of one database."""
 
     def __init__(self, database: Database, cache_s: float) -> None:
         self._database = database
         self._cache_s = cache_s
-        self._known: dict[str, tuple[float, Principal]] = {}
+        self._known: dict[str, _KnownToken] = {}
+        self._confirmed_at = -math.inf
+        self._confirming = asyncio.Lock()
         self._used: dict[str, str] = {}
         self._noted = time.monotonic()
 
     async def principal(self, token: str) -> Principal:
         """Whose token this is. Raises `UnauthorizedError`."""
         hashed = token_hash(token)
+        if hashed in self._known:
+            await self._confirm()
         known = self._known.get(hashed)
-        if known is not None and known[0] > time.monotonic():
-            return known[1]
+        if known is not None and time.monotonic() < known.expires_at:
+            known.used_at = time.monotonic()
+            return known.principal
         at = now()
         row = await self._database.first(_FIND, {"hash": hashed, "at": at})
         if row is None:
@@ -87,18 +111,53 @@ class Tokens:
         if len(self._known) >= _CACHED:
             self._known.clear()
         principal = Principal(row.id, row.scope, row.tenant, row.episode, row.requests_per_s)
-        cache_s = (
-            self._cache_s
-            if row.expires_at is None
-            else min(self._cache_s, _seconds_to(row.expires_at))
-        )
-        self._known[hashed] = (time.monotonic() + cache_s, principal)
+        lasts_s = math.inf if row.expires_at is None else _seconds_to(row.expires_at)
+        used_at = time.monotonic()
+        if not self._known:
+            self._confirmed_at = used_at
+        self._known[hashed] = _KnownToken(principal, used_at + lasts_s, used_at)
         if row.scope != "append":
             self._used[row.id] = at
-            if time.monotonic() - self._noted >= USED_S:
-                with suppress(UnavailableError):  # no more is lost than when a token was used last
-                    await self.note_uses()
+            await self._note_uses_sometimes()
         return principal
+
+    async def _confirm(self) -> None:
+        """Forget the tokens that were revoked, where that was last asked `token_cache_s` seconds
+        ago, and those that nobody used for a while."""
+        if time.monotonic() - self._confirmed_at < self._cache_s:
+            return
+        async with self._confirming:
+            asked_at = time.monotonic()
+            if asked_at - self._confirmed_at < self._cache_s:
+                return
+            known = {
+                hashed: one
+                for hashed, one in self._known.items()
+                if asked_at - one.used_at < _KEPT_S
+            }
+            self._note_used(known.values(), asked_at)
+            hashes = {"hashes": _pad(list(known))}
+            rows = await self._database.all(_CONFIRM, hashes) if known else ()
+            valid = {row.hash for row in rows}
+            self._known = {
+                hashed: one
+                for hashed, one in self._known.items()
+                if hashed in valid or (hashed not in known and one.used_at >= asked_at)
+            }
+            self._confirmed_at = asked_at
+        await self._note_uses_sometimes()
+
+    def _note_used(self, known: Iterable[_KnownToken], at: float) -> None:
+        """Remember when tokens were used since they were confirmed last, ``at`` in monotonic
+        time."""
+        for one in known:
+            if one.principal.scope != "append" and one.used_at >= self._confirmed_at:
+                self._used[one.principal.id] = now(timedelta(seconds=one.used_at - at))
+
+    async def _note_uses_sometimes(self) -> None:
+        if time.monotonic() - self._noted >= USED_S:
+            with suppress(UnavailableError):  # no more is lost than when a token was used last
+                await self.note_uses()
 
     async def note_uses(self) -> None:
         """Write down when tokens were used last."""
@@ -173,6 +232,12 @@ def token_row(
         "expires_at": None if terms.days is None else now(timedelta(days=terms.days)),
         "requests_per_s": terms.requests_per_s,
     }
+
+
+def _pad(hashes: list[str]) -> list[str]:
+    """Repeat the last one up to the next power of two, so that few statements serve every
+    number."""
+    return hashes + hashes[-1:] * ((1 << (len(hashes) - 1).bit_length()) - len(hashes))
 
 
 def _seconds_to(at: str) -> float:

@@ -134,7 +134,9 @@ class Worker:
 
     async def _wait(self, news: asyncio.Event, seconds: float) -> None:
         """Until something is queued, a place becomes free, or ``seconds`` have passed."""
-        waiting = [asyncio.ensure_future(event.wait()) for event in (news, self._freed)]
+        # While the service stops, its notifier's events are all set: nothing is to be heard there.
+        events = (self._freed,) if self._notifier.stopped else (news, self._freed)
+        waiting = [asyncio.ensure_future(event.wait()) for event in events]
         _, pending = await asyncio.wait(
             waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from api.commands.store import Commands, Queued
-from api.core.notify import Deadline, Notifier, called_of, commands_of, log_of
+from api.core.notify import Deadline, Notifier, commands_of, log_of
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 
@@ -14,21 +14,27 @@ from api.episodes.store import Episodes
 class CommandQueue:
     """Waits on both ends: the daemon for commands, the harness for their events.
 
-    A daemon waits at most ``call_s`` seconds, so that it is heard of as often.
+    A daemon waits at most ``call_s`` seconds, so that it is heard of as often; ``on_call`` is
+    called with the episode of each one that begins to wait.
     """
 
     def __init__(
-        self, commands: Commands, episodes: Episodes, notifier: Notifier, call_s: float
+        self,
+        commands: Commands,
+        episodes: Episodes,
+        notifier: Notifier,
+        call_s: float,
+        on_call: Callable[[str], None],
     ) -> None:
         self._commands, self._episodes, self._notifier = commands, episodes, notifier
-        self._call_s = call_s
+        self._call_s, self._on_call = call_s, on_call
 
     async def next_commands(
         self, episode: str, after: int, deadline: Deadline, has_news: Callable[[], bool]
     ) -> list[dict[str, object]]:
         """Commands beyond ``after``, as soon as there is one; none when time is up, or once
         ``has_news`` says that the daemon is to hear of something else."""
-        self._notifier.tell(called_of(episode))
+        self._on_call(episode)
         deadline = Deadline(min(deadline.remaining_s(), self._call_s) * 1000)
         while True:
             changed = self._notifier.watch(commands_of(episode))
@@ -41,12 +47,14 @@ class CommandQueue:
     async def journalled(self, episode: str, queued: Queued, deadline: Deadline) -> dict[str, Any]:
         """What became of a command: ``step`` and ``seq`` once it is in the log, else ``status:
         queued``."""
-        seq = queued.seq
+        seq, grown = queued.seq, queued.grown
         while seq is None and queued.number is not None:
-            changed = self._notifier.watch(log_of(episode))
-            seq = await self._commands.seq(episode, queued.number)
-            if seq is None and not await self._notifier.wait(changed, deadline.remaining_s()):
+            if grown is None:
+                grown = self._notifier.watch(log_of(episode))
+                seq = await self._commands.seq(episode, queued.number)
+            if seq is None and not await self._notifier.wait(grown, deadline.remaining_s()):
                 break
+            grown = None
         if seq is None:
             return {"command": queued.number, "step": queued.step, "status": "queued"}
         step = queued.step

@@ -6,18 +6,21 @@ obeys. A command's ``seq`` is the number of the event that it became.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, literal, or_, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.commands.tables import commands
 from api.core.errors import EpisodeClosedError, InvalidError, KeyReusedError, WrongStepError
-from api.core.notify import Notifier, commands_of
+from api.core.notify import Notifier, commands_of, log_of
 from api.db.database import Database
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import lock_episode, mark_closing
+from api.episodes.tables import episodes
 from api.log.tables import steps
 from detectors.model.codec import canonical
 
@@ -34,10 +37,60 @@ _SEQ = select(commands.c.seq).where(
 _STEP_AT = select(func.max(steps.c.step)).where(
     steps.c.episode == bindparam("episode"), steps.c.began <= bindparam("seq")
 )
-_LAST = select(func.max(commands.c.number)).where(commands.c.episode == bindparam("episode"))
+_NEXT_NUMBER = (
+    select(func.coalesce(func.max(commands.c.number), 0) + 1)
+    .where(commands.c.episode == bindparam("of_episode"))
+    .scalar_subquery()
+)
+_QUEUE = (
+    insert(commands)
+    .values(
+        episode=bindparam("of_episode"),
+        number=_NEXT_NUMBER,
+        kind=bindparam("of_kind"),
+        step=bindparam("of_step"),
+        intent=bindparam("of_intent"),
+        data=bindparam("of_data"),
+    )
+    .returning(commands.c.number)
+)
+"""Queues a command under the episode's next number, in one statement."""
 _LAST_BEGUN = select(func.max(commands.c.step)).where(
     commands.c.episode == bindparam("episode"), commands.c.kind == "step.began"
 )
+_LAST_LOGGED = func.coalesce(episodes.c.step, -1)
+_LAST_QUEUED = func.coalesce(
+    select(func.max(commands.c.step))
+    .where(commands.c.episode == bindparam("of_episode"), commands.c.kind == "step.began")
+    .scalar_subquery(),
+    -1,
+)
+_STEP = bindparam("of_step", type_=commands.c.step.type)
+_BEGIN = (
+    insert(commands)
+    .from_select(
+        ["episode", "number", "kind", "step", "data", "intent"],
+        select(
+            episodes.c.id,
+            _NEXT_NUMBER,
+            literal("step.began"),
+            _STEP,
+            bindparam("of_data", type_=commands.c.data.type),
+            bindparam("of_intent", type_=commands.c.intent.type),
+        )
+        .where(
+            episodes.c.id == bindparam("of_episode"),
+            episodes.c.status == "open",
+            _LAST_LOGGED < _STEP,
+            _LAST_QUEUED < _STEP,
+            or_(_LAST_LOGGED == _STEP - 1, _LAST_QUEUED == _STEP - 1),
+        )
+        .with_for_update(of=episodes),
+    )
+    .returning(commands.c.number)
+)
+"""Queues the begin of a step, where it is the one after the last, in one statement. Where another
+command was queued meanwhile, its number is taken: an integrity error."""
 _STEPS_ASKED = (
     select(commands.c.step, commands.c.number)
     .where(
@@ -58,18 +111,23 @@ _OF_STEP = select(commands).where(
 _COUNT = select(func.count()).where(
     commands.c.episode == bindparam("episode"), commands.c.kind == bindparam("kind")
 )
-_STEP = select(steps).where(
+_LOGGED_STEP = select(steps).where(
     steps.c.episode == bindparam("episode"), steps.c.step == bindparam("step")
 )
 
 
 class Queued(NamedTuple):
     """A command that waits, or (``seq``) that is in the log. ``number`` is None where none was
-    needed."""
+    needed.
+
+    ``grown``: of a command that was queued just now, what is set once its log grew since; before
+    that it cannot be in the log.
+    """
 
     number: int | None
     step: int | None
     seq: int | None
+    grown: asyncio.Event | None = None
 
 
 class Commands:
@@ -117,6 +175,13 @@ class Commands:
 
         With ``settle`` the daemon first ends the step before, and waits for its seal.
         """
+        grown = self._notifier.watch(log_of(episode))
+        if step is not None:
+            data = _begin_data(step, action, settle=settle)
+            number = await self._begin_next(episode, step, data, intent)
+            if number is not None:
+                self._notifier.tell(commands_of(episode))
+                return Queued(number, step, None, grown)
         async with self._database.write() as conn:
             row = await lock_episode(conn, episode)
             given = {"action": action} if step is None else {"step": step, "action": action}
@@ -132,16 +197,37 @@ class Commands:
                 if step != last + 1:
                     raise WrongStepError(f"step: got {step}, wanted {last + 1}", wanted=last + 1)
                 _refuse_closing(row)
-                data = {"step": step, "action": action}
-                if settle:
-                    data["settle"] = True
-                queued = await _insert(conn, episode, "step.began", data, step, intent)
+                data = _begin_data(step, action, settle=settle)
+                queued = await _insert(conn, episode, "step.began", data, step, intent, grown)
         self._notifier.tell(commands_of(episode))
         return queued
+
+    async def _begin_next(
+        self, episode: str, step: int, data: dict[str, object], intent: str | None
+    ) -> int | None:
+        """Return the number of the step's begin, where it is the next one and nothing speaks
+        against it; None where that must be looked at in a transaction."""
+        values = {
+            "of_episode": episode,
+            "of_step": step,
+            "of_data": canonical(data),
+            "of_intent": intent,
+        }
+        numbers: list[int] = []
+
+        def work(conn: Connection) -> None:
+            numbers.extend(conn.execute(_BEGIN, values).scalars())
+
+        try:
+            await self._database.run(work, single=True)
+        except IntegrityError:
+            return None
+        return numbers[0] if numbers else None
 
     async def end(self, episode: str, step: int, intent: str | None) -> Queued:
         """End the step that began last, or find its end. Raises `WrongStepError`,
         `EpisodeClosedError`."""
+        grown = self._notifier.watch(log_of(episode))
         async with self._database.write() as conn:
             row = await lock_episode(conn, episode)
             last = await _last_begun(conn, row)
@@ -154,7 +240,8 @@ class Commands:
                     f"step: got {step}, wanted the one that began last, {wanted}", wanted=wanted
                 )
             _refuse_closing(row)
-            found = await _insert(conn, episode, "step.ended", {"step": step}, step, intent)
+            data: dict[str, object] = {"step": step}
+            found = await _insert(conn, episode, "step.ended", data, step, intent, grown)
         self._notifier.tell(commands_of(episode))
         return found
 
@@ -169,6 +256,7 @@ class Commands:
     ) -> Queued:
         """Queue an answer, a tool call or evidence. ``most``: how many of the kind an episode may
         have. Raises `EpisodeClosedError`, `InvalidError`."""
+        grown = self._notifier.watch(log_of(episode))
         async with self._database.write() as conn:
             row = await lock_episode(conn, episode)
             found = await _same_intent(conn, episode, intent, kind, data)
@@ -176,7 +264,7 @@ class Commands:
                 _refuse_closing(row)
                 if most is not None:
                     await _refuse_more(conn, episode, kind, most)
-                found = await _insert(conn, episode, kind, data, None, intent)
+                found = await _insert(conn, episode, kind, data, None, intent, grown)
         self._notifier.tell(commands_of(episode))
         return found
 
@@ -191,6 +279,13 @@ class Commands:
                 await _insert(conn, episode, "episode.close", data, None, None)
                 await mark_closing(conn, episode)
         self._notifier.tell(commands_of(episode))
+
+
+def _begin_data(step: int, action: object, *, settle: bool) -> dict[str, object]:
+    data: dict[str, object] = {"step": step, "action": action}
+    if settle:
+        data["settle"] = True
+    return data
 
 
 def _refuse_closing(row: EpisodeRow) -> None:
@@ -215,7 +310,7 @@ async def _existing(conn: AsyncConnection, episode: str, kind: str, step: int) -
     row = (await conn.execute(_OF_STEP, {"episode": episode, "kind": kind, "step": step})).first()
     if row is not None:
         return Queued(row.number, step, row.seq)
-    logged = (await conn.execute(_STEP, {"episode": episode, "step": step})).first()
+    logged = (await conn.execute(_LOGGED_STEP, {"episode": episode, "step": step})).first()
     if logged is None:
         return Queued(None, step, None)
     return Queued(None, step, logged.began if kind == "step.began" else logged.ended)
@@ -242,8 +337,14 @@ async def _insert(
     data: dict[str, object],
     step: int | None,
     intent: str | None,
+    grown: asyncio.Event | None = None,
 ) -> Queued:
-    number = ((await conn.execute(_LAST, {"episode": episode})).scalar() or 0) + 1
-    row = {"episode": episode, "number": number, "kind": kind, "step": step, "intent": intent}
-    await conn.execute(insert(commands), {**row, "data": canonical(data)})
-    return Queued(number, step, None)
+    row = {
+        "of_episode": episode,
+        "of_kind": kind,
+        "of_step": step,
+        "of_intent": intent,
+        "of_data": canonical(data),
+    }
+    number = (await conn.execute(_QUEUE, row)).scalar_one()
+    return Queued(number, step, None, grown)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from api.core.notify import CALLED, LOG, Notifier
+from api.core.notify import CALLED, LOG, Notifier, called_of
 from detectors.model.caches import SizedCache
 from detectors.model.memory import size_of
 
@@ -18,6 +18,9 @@ CALL = 1 / 3
 SILENT = 3 / 4
 """How long a daemon outside the fleet waits for commands, and after how long it counts as silent,
 as parts of the time after which a sandbox of the fleet is lost."""
+AGAIN = 1 / 9
+"""How soon after a call that all replicas were told of they are told of another one, as a part of
+the time after which a daemon counts as silent: each word is a transaction of Postgres."""
 CALLS_BYTES = 16 * 1024 * 1024
 """Bytes of the calls that are remembered: of some 60,000 daemons."""
 _NEARLY_ALL = 0.9
@@ -27,11 +30,18 @@ class DaemonCalls:
     """The latest call of each daemon. One that did not call for ``silent_s`` is silent."""
 
     def __init__(self, notifier: Notifier, silent_s: float) -> None:
-        self._silent_s = silent_s
+        self._notifier, self._silent_s = notifier, silent_s
         self._began = time.monotonic()
         self.kept: SizedCache[str, float] = SizedCache(CALLS_BYTES)
         for what in (CALLED, LOG):
             notifier.subscribe(what, self.note_call)
+
+    def spread_call(self, episode: str) -> None:
+        """The episode's daemon called here just now: tell every replica, unless they heard of it a
+        moment ago."""
+        called = self.kept.get(episode)
+        if called is None or time.monotonic() - called >= self._silent_s * AGAIN:
+            self._notifier.tell(called_of(episode))
 
     def note_call(self, episode: str) -> None:
         """The episode's daemon called just now, here or at another replica."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import bindparam, case, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,10 +18,10 @@ from api.core.errors import ForbiddenError, NotFoundError, SandboxTakenError
 from api.core.keys import token_hash
 from api.core.notify import Topic
 from api.db.database import Database, now
+from api.db.group_commit import GroupCommit, Ticket
 from api.episodes.tables import episodes
 from api.fleet.rows import SandboxRow
 from api.fleet.tables import leases, sandboxes
-from api.log.writer import GroupWriter
 from detectors.model.codec import canonical
 
 LIVING = ("idle", "busy")
@@ -53,13 +54,18 @@ _SHOWN = (
 _STATES = _COUNTS.where(sandboxes.c.tenant == bindparam("tenant"))
 _BEAT = (
     update(sandboxes)
-    .where(sandboxes.c.id == bindparam("of_sandbox"))
+    .where(
+        sandboxes.c.id == bindparam("of_sandbox"),
+        sandboxes.c.tenant == bindparam("of_tenant"),
+        sandboxes.c.instance == bindparam("of_instance"),
+    )
     .values(
         beats=sandboxes.c.beats + 1,
         heard_at=bindparam("at"),
         through=bindparam("new_through"),
         gaps=bindparam("new_gaps"),
     )
+    .returning(sandboxes)
 )
 
 
@@ -86,12 +92,19 @@ class Newcomer(NamedTuple):
     wire: int
 
 
+@dataclass(slots=True, eq=False)
+class _BeatTicket(Ticket):
+    values: Mapping[str, object]
+    sandbox: str
+    row: SandboxRow | None = None
+
+
 class Sandboxes:
     """The sandboxes of one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._beats = GroupWriter(database, {"beat": _BEAT})
+        self._beats = GroupCommit[_BeatTicket](self._commit_beats)
 
     async def register(self, tenant: str, new: Newcomer) -> SandboxRow:
         """The row of the sandbox of that name: new, found again, or taken over from one that is
@@ -163,19 +176,46 @@ class Sandboxes:
             )
         return row
 
-    async def beat(self, row: SandboxRow, through: int | None, gaps: Sequence[str]) -> SandboxRow:
-        """Note that the daemon of ``row`` is there; the row as it is then. Many beats share one
-        commit."""
-        said = {"at": now(), "new_through": through, "new_gaps": canonical(list(gaps)).decode()}
-        await self._beats.commit({"beat": [{"of_sandbox": row.id, **said}]}, row.id)
-        if row.state in GONE:
-            async with self._database.write() as conn:
-                await conn.execute(
-                    update(sandboxes)
-                    .where(sandboxes.c.id == row.id, sandboxes.c.state.in_(GONE))
-                    .values(state="idle", episode=None)
-                )
-        return await self.get(row.id)
+    async def beat(
+        self, tenant: str, id: str, instance: str, through: int | None, gaps: Sequence[str]
+    ) -> SandboxRow:
+        """Note that the sandbox's daemon is there; returns the row as it is then. Many beats share
+        one commit, and one alone is one statement. Raises as `authenticate`."""
+        values = {
+            "of_sandbox": id,
+            "of_tenant": tenant,
+            "of_instance": token_hash(instance),
+            "at": now(),
+            "new_through": through,
+            "new_gaps": canonical(list(gaps)).decode(),
+        }
+        ticket = _BeatTicket(values, id)
+        await self._beats.settle(ticket)
+        row = ticket.row
+        if row is None:
+            return await self.authenticate(tenant, id, instance)
+        if row.state not in GONE:
+            return row
+        async with self._database.write() as conn:
+            await conn.execute(
+                update(sandboxes)
+                .where(sandboxes.c.id == id, sandboxes.c.state.in_(GONE))
+                .values(state="idle", episode=None)
+            )
+        return await self.get(id)
+
+    async def _commit_beats(self, batch: Sequence[_BeatTicket], own: _BeatTicket) -> None:
+        # In the order of their ids, so that replicas that commit several wait for each other in no
+        # circle.
+        ordered = sorted(batch, key=lambda ticket: ticket.sandbox)
+
+        def work(conn: Connection) -> None:
+            for ticket in ordered:
+                ticket.row = conn.execute(_BEAT, ticket.values).first()
+
+        await self._database.run(work, single=len(batch) == 1)
+        for ticket in batch:  # where it failed, each of the others tries again in its turn
+            ticket.done = True
 
     async def living(self) -> dict[str, LivingSandbox]:
         """The beats and the state of every sandbox that counts as alive, of all tenants."""

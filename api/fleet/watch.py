@@ -26,6 +26,9 @@ from detectors.model.errors import DetectorError
 
 LOOKS = 6
 """Looks, and beats, within the time after which a silent sandbox is lost."""
+BUSY_BEATS = 4
+"""Beats of a sandbox with an episode within that time. An idle one waits for its next episode
+beside its beat, and whoever looks for a free one counts on it."""
 MAX_LOOK_S = 5.0
 IDLE = 1 / 2
 """Part of that time after which an idle sandbox is lost: it has no episode that could be lost with
@@ -78,14 +81,18 @@ class FleetWatch:
 
     @property
     def beat_s(self) -> float:
-        """How often a daemon should beat, in seconds."""
+        """How often an idle sandbox's daemon should beat, in seconds."""
         return self._lost_s / LOOKS
+
+    def beat_of(self, state: str) -> float:
+        """How often the daemon of a sandbox in that state should beat, in seconds."""
+        return self._lost_s / BUSY_BEATS if state == "busy" else self.beat_s
 
     def silent_s(self, sandbox: str) -> float:
         """How long nothing was heard of a sandbox; 0 while it may be on its way to be heard: its
         beats and our looks each take their time."""
         silent = self._pulse.silent_s(sandbox)
-        return silent if silent > 2 * self.beat_s + self._look_s else 0.0
+        return silent if silent > 2 * self.beat_of("busy") + self._look_s else 0.0
 
     async def start(self) -> None:
         """Forget who went long ago, and look from now on."""

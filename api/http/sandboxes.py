@@ -122,13 +122,12 @@ async def beat(
     `lease` is what it should work on; `given_up` that the service ended the episode `on` without
     it, and why.
     """
-    row = await parts.sandboxes.authenticate(who.tenant, sandbox, report.instance)
-    if report.done is not None:
-        await parts.leases.free(row.id, report.done)
-    if report.failed is not None and row.episode == report.failed.episode:
-        reason = f"its daemon could not go on: {report.failed.why}"[:1_024]
-        await parts.leases.lose(report.failed.episode, reason)
-    row = await parts.sandboxes.beat(row, report.through, report.gaps)
+    if report.done is not None or report.failed is not None:
+        row = await parts.sandboxes.authenticate(who.tenant, sandbox, report.instance)
+        await _end_lease(parts, row, report)
+    row = await parts.sandboxes.beat(
+        who.tenant, sandbox, report.instance, report.through, report.gaps
+    )
     beats = row.beats
     async with _listening(request) as hang_up:
         row = await _wait_for_episode(parts, row, Deadline(report.wait_ms), hang_up)
@@ -140,6 +139,15 @@ async def beat(
         # another one.
         return Response(status_code=499)
     return answer(await _sandbox_document(parts, row, report.on))
+
+
+async def _end_lease(parts: FleetParts, row: SandboxRow, report: Beat) -> None:
+    """Free the sandbox of the episode that its daemon reports as done, or as failed."""
+    if report.done is not None:
+        await parts.leases.free(row.id, report.done)
+    if report.failed is not None and row.episode == report.failed.episode:
+        reason = f"its daemon could not go on: {report.failed.why}"[:1_024]
+        await parts.leases.lose(report.failed.episode, reason)
 
 
 @asynccontextmanager
@@ -199,7 +207,7 @@ async def _sandbox_document(
         given_up = await parts.leases.given_up(row.tenant, on)
     return {
         "sandbox": row.id,
-        "beat_s": parts.watch.beat_s,
+        "beat_s": parts.watch.beat_of(row.state),
         "lost_s": parts.limits.sandbox_lost_s,
         "lease": lease,
         "given_up": given_up,

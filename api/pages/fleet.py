@@ -4,7 +4,7 @@ live."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -90,7 +90,7 @@ async def fleet(who: Viewer, parts: Annotated[FleetPageParts, Depends(_page_part
         states=states,
         pace=pace,
         minutes=RATE_S / 60,
-        alarms=alarms(shown, parts.watch.beat_s),
+        alarms=alarms(shown, parts.watch.beat_of),
         latency=latency(parts.metrics) if who.tenant == OPERATOR else None,
         most=SHOWN,
         more=len(rows) == SHOWN,
@@ -114,11 +114,14 @@ def _order(one: Mapping[str, Any]) -> tuple[int, str]:
     return ("lost", "busy", "idle", "left").index(one["state"]), one["name"]
 
 
-def alarms(shown: Sequence[Mapping[str, Any]], beat_s: float) -> list[tuple[str, str]]:
+def alarms(
+    shown: Sequence[Mapping[str, Any]], beat_of: Callable[[str], float]
+) -> list[tuple[str, str]]:
     """(sandbox, what somebody should see to) of each that is lost, silent or blind, or works for an
-    owner that is silent."""
+    owner that is silent; ``beat_of``: the seconds between two beats in a state."""
     found = []
     for one in shown:
+        beat_s = beat_of(one["state"])
         if one["state"] == "lost":
             found.append((one["name"], f"lost: not heard of since {one['heard_at'][11:19]} UTC"))
         elif one["state"] not in GONE and one["silent"] > 3 * beat_s:

@@ -187,7 +187,9 @@ class Parts:
         crew = Crew(settings.workers, limits)
         engines = Engines(database, episodes, tasks, limits.engines_bytes)
         log = Log(database, engines, episodes, ledger, notifier, metrics, limits, crew)
-        channel = CommandQueue(commands, episodes, notifier, limits.sandbox_lost_s * CALL)
+        calls = DaemonCalls(notifier, limits.sandbox_lost_s * SILENT)
+        call_s = limits.sandbox_lost_s * CALL
+        channel = CommandQueue(commands, episodes, notifier, call_s, calls.spread_call)
 
         followers = Followers(notifier)
         keys = load_keys(settings)
@@ -212,7 +214,6 @@ class Parts:
         owners = Owners(database, notifier, metrics)
         closing = partial(end, log, segments, episodes, commands)
         watch = _build_watch(limits, database, notifier, tasks, sandboxes, leases, closing)
-        calls = DaemonCalls(notifier, limits.sandbox_lost_s * SILENT)
         readiness = EpisodeReadiness(segments, episodes, leases, notifier, watch.silent_s, calls)
 
         sessions = ToolSessions(database)

@@ -115,6 +115,26 @@ async def test_where_nobody_follows_it_lingers_until_a_step_needs_it(
         await peer.until(lambda: peer.kinds[-1] == "page.loaded")  # somebody came
 
 
+async def test_where_a_command_asks_for_both_a_seal_goes_with_the_next_begin(
+    tmp_path: Path,
+) -> None:
+    """Whoever waits for the reward waits for the begin, too; without a begin it goes soon."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        here.see()
+        await here.drained()
+        say = here.recorder.append
+        with here.shipper.ship_seal_with_begin():
+            say("steps", "step.ended", {"step": 0})
+            say("steps", "step.sealed", {"step": 0, "reason": "quiet"})
+            for _ in range(50):  # the shipper has its turns
+                await asyncio.sleep(0)
+            say("steps", "step.began", {"step": 1})
+            await peer.until(lambda: peer.through == 4)
+            assert len(peer.texts) == 2
+            say("steps", "step.sealed", {"step": 1, "reason": "quiet"})
+            await peer.until(lambda: peer.through == 5)
+
+
 async def test_the_end_of_a_step_goes_with_its_seal(tmp_path: Path) -> None:
     """Nobody needs the end before the seal; without a seal it goes soon by itself."""
     async with Peer() as peer, way(tmp_path, peer) as here:

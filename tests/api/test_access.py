@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from api.auth.store import MADE
+from api.core.errors import UnauthorizedError
 from api.db.base import metadata
 from tests.api.service import ADMIN, TASK, Service, Store, running
 
@@ -168,6 +169,55 @@ async def test_a_token_revoked_by_another_process_ends_within_the_cache_time(sto
         assert (await one.get("/v1/tasks", token)).status_code == 200
         assert await other.app.state.parts.tokens.revoke(id)
         assert (await one.get("/v1/tasks", token)).status_code == 401
+
+
+async def test_of_many_tokens_in_use_the_revoked_ones_end_and_one_question_tells_which(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever else is remembered stays known, and is not asked about one by one."""
+    async with running(store, token_cache_s=0) as one, running(store) as other:
+        tokens = other.app.state.parts.tokens
+        made = [await tokens.create("read", "") for _ in range(9)]
+        for _, token in made:
+            assert (await one.get("/v1/tasks", token)).status_code == 200
+        revoked = [id for id, _ in made[::4]]
+        for id in revoked:
+            assert await tokens.revoke(id)
+        asked: list[str] = []
+        database = one.app.state.parts.database
+        first, rows = database.first, database.all
+
+        async def first_of(statement: Any, values: Any = None) -> Any:
+            asked.append(str(statement))
+            return await first(statement, values)
+
+        async def all_of(statement: Any, values: Any = None) -> Any:
+            asked.append(str(statement))
+            return await rows(statement, values)
+
+        known = one.app.state.parts.tokens
+        monkeypatch.setattr(database, "first", first_of)
+        monkeypatch.setattr(database, "all", all_of)
+        known._cache_s = 3_600.0
+        known._confirmed_at -= 3_600.0
+        for id, token in made:
+            if id not in revoked:
+                assert (await known.principal(token)).id == id
+        assert len(asked) == 1
+        for _, token in made[::4]:
+            with pytest.raises(UnauthorizedError):
+                await known.principal(token)
+
+
+async def test_a_token_that_nobody_used_for_a_while_is_looked_up_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is forgotten, which nobody notices."""
+    monkeypatch.setattr("api.auth.store._KEPT_S", 0.0)
+    async with running(store, token_cache_s=0) as service:
+        _, token = await service.app.state.parts.tokens.create("read", "")
+        for _ in range(3):
+            assert (await service.get("/v1/tasks", token)).status_code == 200
 
 
 async def test_no_token_is_stored_in_clear(service: Service, store: Store) -> None:

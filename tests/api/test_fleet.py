@@ -467,16 +467,39 @@ async def test_a_silent_daemon_is_not_ready_long_before_it_is_lost(service: Serv
     async def ready(wait_ms: int = 0) -> Any:
         return (await service.get(f"/v1/episodes/{id}/ready", params={"wait_ms": wait_ms})).json()
 
-    for n in range(6):
+    for n in range(8):
         await watch.look(n * LOOK_S)
         assert (await ready())["ready"]
-    await watch.look(6 * LOOK_S)
+    await watch.look(8 * LOOK_S)
     told = await ready(10)
     assert (told["ready"], told["waiting"]) == (
         False,
-        {"sandbox": "its sandbox's daemon was not heard of for 30 s"},
+        {"sandbox": "its sandbox's daemon was not heard of for 40 s"},
     )
     assert (await held(service, episode))["state"] == "held"
     await one.beat(on=id)
-    await watch.look(7 * LOOK_S)
+    await watch.look(9 * LOOK_S)
     assert (await ready())["ready"]
+
+
+async def test_a_busy_sandbox_beats_more_seldom_than_an_idle_one(service: Service) -> None:
+    """Of the 60 s after which it is lost: one in 10 s while it waits, one in 15 s at work."""
+    one = await joined(service)
+    idle = await one.beat()
+    episode = await opened(service)
+    busy = await one.beat(on=episode["episode"])
+    assert [found["beat_s"] for found in (idle, busy)] == [10.0, 15.0]
+
+
+async def test_a_beat_of_a_sandbox_that_another_daemon_has_is_refused_and_counts_nothing(
+    service: Service,
+) -> None:
+    """Each by what it gets wrong, with the sandbox's count as it was."""
+    one = await joined(service)
+    before = (await service.get("/v1/sandboxes")).json()["sandboxes"][0]["beats"]
+    path = f"/v1/sandboxes/{one.id}:beat"
+    wrong = await service.post(path, {"instance": "another daemon's"}, one.token)
+    assert (wrong.status_code, "instance" in wrong.json()["detail"]) == (403, True)
+    unknown = await service.post("/v1/sandboxes/sb_0:beat", {"instance": one.instance}, one.token)
+    assert unknown.status_code == 404
+    assert (await service.get("/v1/sandboxes")).json()["sandboxes"][0]["beats"] == before

@@ -110,6 +110,20 @@ def test_a_call_at_another_replica_counts(
     assert calls.silent_s("ep_2") == 96
 
 
+def test_replicas_are_told_of_calls_but_not_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that polls after every command is told of once in five seconds."""
+    notifier, calls, clock = calls_of(monkeypatch)
+    told: list[tuple[str, str]] = []
+    notifier.spread(told.append, 15.0)
+    table = [(0.0, 1), (1.0, 1), (4.9, 1), (5.0, 2), (5.1, 2), (25.0, 3)]
+    for at, expected in table:
+        clock[0] = 100.0 + at
+        calls.spread_call("ep_1")
+        assert len(told) == expected, at
+    calls.spread_call("ep_2")
+    assert told[-1] == called_of("ep_2")
+
+
 def test_what_was_forgotten_for_others_is_not_called_silent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

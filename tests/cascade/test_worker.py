@@ -171,6 +171,25 @@ async def test_a_stage_that_fails_is_no_answer(store: Store, error: Exception) -
         assert (await final(service, id))["reward"] == STAKE
 
 
+async def test_a_service_that_stops_does_not_look_at_its_queue_over_and_over(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its notifier's events are all set then."""
+    looks: list[float] = []
+    take = Escalations.take
+
+    async def count(self: Escalations, most: int, lease_s: float) -> Any:
+        looks.append(lease_s)
+        return await take(self, most, lease_s)
+
+    async with service_of(store, Scripted(says(1.0, 0.0, 1))) as service:
+        monkeypatch.setattr(Escalations, "take", count)
+        service.app.state.parts.notifier.stop()
+        for _ in range(20):  # reads that take as long as a look
+            await service.rows("escalations")
+        assert len(looks) <= 1
+
+
 async def test_an_attempt_without_an_answer_is_charged(store: Store) -> None:
     """Two of three votes were given when the endpoint went away: they are on the bill."""
     async with service_of(
