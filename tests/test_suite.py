@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parent
 MAX_FIXED_SLEEPS = 10
@@ -69,3 +73,11 @@ def test_a_sleep_of_fixed_length_has_its_reason() -> None:
                 f"{found[-1]}: expected a reason after # fixed:"
             )
     assert len(found) <= MAX_FIXED_SLEEPS, found
+
+
+def test_a_short_test_waits_for_no_acknowledgement(pytestconfig: pytest.Config) -> None:
+    """What a worker and its controller say of each test goes out at once."""
+    told: Any = getattr(getattr(pytestconfig, "failures_db", None), "sock", None)
+    if told is None:
+        pytest.skip("without pytest-xdist nobody is told")
+    assert told.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
