@@ -3,7 +3,6 @@ goes."""
 
 from __future__ import annotations
 
-import secrets
 import socket
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -16,6 +15,7 @@ import structlog
 from agentd.core.backoff import Backoff
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import TokenRefusedError, UsageError, VersionRefusedError
+from agentd.core.secret_file import read_or_make_secret
 from agentd.core.settings import JoinSettings
 from agentd.fleet.devtools import read_devtools_token
 from agentd.uplink.http import problem, problem_detail, retry_after, spoke, words
@@ -172,11 +172,5 @@ def _parse_answer(answer: dict[str, Any]) -> HeartbeatAnswer:
 def instance_of(state: Path) -> str:
     """The secret of ``state`` that proves that a daemon that comes back is the same one; made on
     the first start."""
-    path = state / "instance"
     with room_in(state):
-        if not path.exists():
-            fresh = path.with_suffix(".new")
-            fresh.touch(mode=0o600)
-            fresh.write_text(secrets.token_urlsafe(32))
-            fresh.replace(path)
-        return path.read_text().strip()
+        return read_or_make_secret(state / "instance")

@@ -75,7 +75,7 @@ def read_token(path: Path, wanted: str) -> str:
     except (OSError, NotRegularError) as error:
         why = str(error) if isinstance(error, NotRegularError) else error.strerror
         raise UsageError(f"--token-file {path}: {why}; wanted {wanted}") from None
-    if not token or not token.isascii():
+    if not token.isascii() or not token.isprintable() or " " in token or not token:
         raise UsageError(f"--token-file {path}: wanted one token of ASCII characters")
     return token
 

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import hmac
 import os
-import secrets
 import socket
 import stat
 from collections.abc import Callable, Generator
@@ -27,6 +26,7 @@ from starlette.routing import Route
 
 from agentd.core.errors import UsageError
 from agentd.core.problems import ControlProblemError, answer, body_of, field_problem, on_problem
+from agentd.core.secret_file import read_or_make_secret
 from agentd.core.settings import BODY_S
 from agentd.session.step_controller import Conductor, NotKeptError, Said
 from agentd.session.step_state import StepError
@@ -357,16 +357,10 @@ def _remove_left(path: Path) -> None:
 def control_token(state: Path) -> str:
     """Return the token of ``state``'s control port.
 
-    It is made on the first start, readable by the owner alone.
+    It is made on the first start, readable by the owner alone. Raises `UsageError` where the file
+    holds none.
     """
-    path = state / "control.token"
-    if path.exists():
-        return path.read_text().strip()
-    token = secrets.token_urlsafe(32)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "w") as file:
-        file.write(token + "\n")
-    return token
+    return read_or_make_secret(state / "control.token")
 
 
 def announce(state: Path, where: int | Path, episode: str, beside: Path | None = None) -> None:

@@ -20,8 +20,9 @@ from api.audit.store import Audits
 from api.audit.verifying import Verifier
 from api.cli.common import STORE, Store
 from api.core.errors import InvalidError, NotFoundError, ProblemError, UnavailableError
+from api.core.keys import KeyFileError
 from api.core.settings import Settings
-from api.core.signing import KEY_FILE, NAME, Signer, SigningKeyError
+from api.core.signing import KEY_FILE, NAME, Signer
 from api.db.database import Database, is_missing
 from api.db.migrate import current, is_reached, latest_revision
 from api.labelling.store import Preferences
@@ -163,7 +164,7 @@ def _run(store: Store, work: Work) -> int:
     """Do what was asked: 1 for a difference or a failure, 2 for what was asked wrongly."""
     try:
         return asyncio.run(_with_database(store.settings(), work))
-    except (NoteError, SigningKeyError) as error:
+    except (NoteError, KeyFileError) as error:
         print(error, file=sys.stderr)
         return 2
     except InvalidError as error:

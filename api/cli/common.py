@@ -14,7 +14,7 @@ import orjson
 from cyclopts import Parameter
 
 from common.command_line import option
-from common.regular_file import read_regular
+from common.regular_file import NotRegularError, read_regular
 from detectors.engine.attribution import CREDITS, OWN_CREDITS, Credit, OwnCredit
 
 if TYPE_CHECKING:
@@ -131,6 +131,10 @@ STORE = Store()
 """Where the data is unless a command is told."""
 
 
+MAX_ADDRESS = 1 << 16
+"""Bytes of the file that says where a service listens."""
+
+
 def hold(data: Path) -> int | None:
     """Hold the data directory for as long as this process lives; None if another does."""
     return _hold(data / "lock")
@@ -154,6 +158,14 @@ def _hold(file: Path) -> int | None:
 
 
 def service_address(settings: Settings) -> str:
-    """Return the address of the service that runs over the data folder. Raises `OSError`."""
-    told = orjson.loads(read_regular(settings.data / "service.json"))
-    return f"http://{told['host']}:{told['port']}"
+    """Return the address of the service that runs over the data folder. Raises `OSError`, also for
+    a file that is none of a service."""
+    file = settings.data / "service.json"
+    try:
+        told: object = orjson.loads(read_regular(file, MAX_ADDRESS))
+    except orjson.JSONDecodeError as error:
+        raise NotRegularError(file, f"expected JSON, got {error}") from None
+    host, port = (told.get("host"), told.get("port")) if isinstance(told, dict) else (None, None)
+    if not isinstance(host, str) or type(port) is not int:
+        raise NotRegularError(file, "expected an object with host, a text, and port, a number")
+    return f"http://{host}:{port}"

@@ -15,9 +15,10 @@ from api.audit.owning import claim
 from api.audit.store import Audits
 from api.cli.common import STORE, Store, hold_file, read_days, read_pair
 from api.core.errors import UnavailableError
+from api.core.keys import KeyFileError
 from api.core.notify import Notifier
 from api.core.settings import Settings, async_url
-from api.core.signing import Signer, SigningKeyError
+from api.core.signing import Signer
 from api.db.database import Database, file_of, is_missing, now
 from api.db.migrate import current, latest_revision, upgrade
 from api.ingest.strangers import Strangers
@@ -106,7 +107,7 @@ def _run(store: Store, work: Callable[[Settings], Awaitable[int]]) -> int:
     except (UnavailableError, MoveError) as error:
         print(error, file=sys.stderr)
         return 1
-    except SigningKeyError as error:
+    except KeyFileError as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -131,6 +132,8 @@ async def _schema(settings: Settings, *, is_upgraded: bool) -> int:
     try:
         if is_upgraded:
             await upgrade(database)
+        else:
+            await database.check_file()
         found, newest = await current(database), latest_revision()
         if found == newest:
             load_plugins()

@@ -13,14 +13,14 @@ from cyclopts import Parameter
 
 from api.auth.store import FIRST, Tokens
 from api.core.errors import UnavailableError
-from api.core.keys import MAX_TOKEN
+from api.core.keys import MAX_TOKEN, MIN_LETTERS
 from api.core.settings import Settings
 from api.db.database import Database, is_missing, now
 from api.db.migrate import upgrade
 from common.command_line import option
 from common.regular_file import read_regular
 
-MIN_TOKEN_LENGTH = 32
+MIN_TOKEN_LENGTH = MIN_LETTERS
 """Characters of an operator's own admin token, at least: shorter ones can be guessed."""
 
 

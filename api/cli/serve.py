@@ -36,11 +36,17 @@ from api.cli.stages import NO_STAGES, StageOptions
 from api.cli.telemetry import NO_TELEMETRY, TelemetryOptions
 from api.core.errors import UnavailableError
 from api.core.gc_tuning import spare
-from api.core.keys import admin_token_file, write_private
+from api.core.keys import (
+    KeyFileError,
+    admin_token_file,
+    first_admin_token,
+    load_keys,
+    write_private,
+)
 from api.core.logs import set_up_logs
 from api.core.notify import Notifier
 from api.core.settings import Limits, Settings
-from api.core.signing import Signer, SigningKeyError
+from api.core.signing import Signer
 from api.db.database import Database, file_of
 from api.db.migrate import upgrade
 from api.http.at_root import AtRoot
@@ -242,7 +248,7 @@ def run(serve: ServeSettings = DEFAULTS) -> int:
     unfit = asyncio.run(_unfit(settings))
     if unfit is not None:
         print(unfit, file=sys.stderr)
-        return 2 if isinstance(unfit, SigningKeyError) else 1
+        return 2 if isinstance(unfit, KeyFileError) else 1
     listeners = [_listen(serve.exposure.host, serve.port)]
     dialects: dict[str, int] = {}
     for name, port in (("nemo", serve.nemo_port), ("ors", serve.ors_port)):
@@ -313,16 +319,18 @@ def _hold(settings: Settings) -> list[int] | str:
     return [lock] if of_file is None else [lock, of_file]
 
 
-async def _unfit(settings: Settings) -> SigningKeyError | UnavailableError | None:
+async def _unfit(settings: Settings) -> KeyFileError | UnavailableError | None:
     """Why the service can't work with this database, in words and before anybody can call."""
     try:
         Signer.load(settings)
+        load_keys(settings)
+        first_admin_token(settings)
         database = Database(settings.database)
         try:
             await upgrade(database)
         finally:
             await database.close()
-    except (SigningKeyError, UnavailableError) as error:
+    except (KeyFileError, UnavailableError) as error:
         return error
     return None
 

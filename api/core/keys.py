@@ -31,6 +31,13 @@ def new_token(prefix: str) -> str:
 
 MAX_TOKEN = 1 << 16
 """Bytes of a file that holds a token or a key."""
+MIN_LETTERS = 32
+"""Letters of a token, secret or key in a file: fewer can be guessed, or the file was cut off."""
+
+
+class KeyFileError(ValueError):
+    """A file that should hold a token, secret or key does not; the message names it and never shows
+    what is in it."""
 
 
 class Keys:
@@ -64,7 +71,7 @@ class Keys:
 
 
 def load_keys(settings: Settings) -> Keys:
-    """The keys of this installation, made on the first start. Raises `OSError`."""
+    """The keys of this installation, made on the first start. Raises `KeyFileError`."""
     secret = settings.secret or read_or_create(
         settings.data / "secret", lambda: secrets.token_hex(32)
     )
@@ -78,7 +85,7 @@ def admin_token_file(settings: Settings) -> Path:
 
 def first_admin_token(settings: Settings) -> str:
     """The first admin token: the operator's own, or one made on the first start. Raises
-    `OSError`."""
+    `KeyFileError`."""
     return settings.admin_token or read_or_create(
         admin_token_file(settings), lambda: new_token("mt")
     )
@@ -91,15 +98,26 @@ def write_private(path: Path, text: str) -> None:
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(text)
+        file.flush()
+        os.fsync(file.fileno())  # else a lost machine may leave an empty file of that name
     part.replace(path)
 
 
 def read_or_create(path: Path, make: Callable[[], str]) -> str:
     """What the file at ``path`` holds; where there is none, what ``make`` gives, kept for the next
-    time."""
-    if not path.exists():
-        write_private(path, make() + "\n")
-    return read_regular(path, MAX_TOKEN).decode().strip()
+    time. Raises `KeyFileError` where that is no line of `MIN_LETTERS` letters or more."""
+    try:
+        if not path.exists():
+            write_private(path, make() + "\n")
+        text = read_regular(path, MAX_TOKEN).decode("ascii", "replace").strip()
+    except OSError as error:
+        raise KeyFileError(f"{path}: can't be read: {error.strerror}") from None
+    if len(text) < MIN_LETTERS or not text.isascii() or not text.isprintable() or " " in text:
+        raise KeyFileError(
+            f"{path}: got {len(text)} characters, expected one line of {MIN_LETTERS} or more ASCII"
+            " letters; put the file of a backup there, or remove it to have a new one made"
+        )
+    return text
 
 
 def _text(data: bytes) -> str:

@@ -14,7 +14,7 @@ import hashlib
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from api.core.keys import read_or_create
+from api.core.keys import KeyFileError, read_or_create
 from api.core.settings import Settings
 
 NAME = "milestoned"
@@ -24,7 +24,7 @@ _ED25519 = b"\x01"
 """The signature type of Ed25519 in signed-note."""
 
 
-class SigningKeyError(ValueError):
+class SigningKeyError(KeyFileError):
     """The signing key is not what was wanted; never shows the key."""
 
 
@@ -43,14 +43,20 @@ class Signer:
         """The key in MILESTONED_SIGNING_KEY, else the one in the data folder, made on the first
         start (mode 0600).
 
-        Both hold the seed in base64. Raises `SigningKeyError`, `OSError`.
+        Both hold the seed in base64. Raises `SigningKeyError`, `KeyFileError`.
         """
-        text = settings.signing_key or read_or_create(settings.data / KEY_FILE, new_key)
+        file = settings.data / KEY_FILE
+        text = settings.signing_key or read_or_create(file, new_key)
+        where = "MILESTONED_SIGNING_KEY" if settings.signing_key else file
         try:
             seed = base64.b64decode(text.strip(), validate=True)
+            return cls(seed)
         except binascii.Error:
-            raise SigningKeyError("signing key: not base64, wanted that of 32 bytes") from None
-        return cls(seed)
+            raise SigningKeyError(
+                f"signing key: {where}: not base64, wanted that of 32 bytes"
+            ) from None
+        except SigningKeyError as error:
+            raise SigningKeyError(f"{error}: {where}") from None
 
     @classmethod
     def load_existing(cls, settings: Settings) -> Signer:

@@ -9,6 +9,7 @@ transaction is rolled back, the caller may try again.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,7 @@ SERVER_POOL = 8
 """Connections of one replica to Postgres, once for readers and once for writers."""
 _NO_TEXT = ("22021", "22P05")
 _TOO_LONG = ("22001", "22003")
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY_MS = 5_000
 """How long SQLite waits for another process's write, such as a backup's or a migration's."""
 END_S = 5.0
@@ -115,14 +117,14 @@ class Database:
     ) -> Sequence[Any]:
         """Return all rows of one SELECT, in memory."""
         self._refuse_other_file()
-        with translated():
+        with translated(self._file):
             async with self.reader.connect() as conn:
                 return (await conn.execute(statement, values)).all()
 
     async def first(self, statement: Executable, values: Mapping[str, object] | None = None) -> Any:
         """The first row of one SELECT, or None."""
         self._refuse_other_file()
-        with translated():
+        with translated(self._file):
             async with self.reader.connect() as conn:
                 return (await conn.execute(statement, values)).first()
 
@@ -130,9 +132,19 @@ class Database:
     async def session(self) -> AsyncIterator[AsyncConnection]:
         """A connection that commits each statement, for what belongs to a session."""
         self._refuse_other_file()
-        with translated():
+        with translated(self._file):
             async with self.reader.connect() as conn:
                 yield conn
+
+    async def check_file(self) -> None:
+        """Read SQLite's whole file and compare its structure; of a server nothing. Raises
+        `UnavailableError` that says what is damaged."""
+        if not self.embedded:
+            return
+        async with self.session() as conn:
+            found = (await conn.exec_driver_sql("PRAGMA quick_check(1)")).scalar()
+        if found != "ok":
+            raise UnavailableError(_name_damage(self._file, str(found).replace("\n", " ")))
 
     @asynccontextmanager
     async def alone(self, key: int) -> AsyncIterator[bool]:
@@ -154,7 +166,7 @@ class Database:
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """The one write transaction: committed when the block ends, rolled back when it raises."""
-        with translated():
+        with translated(self._file):
             async with self._lock, self.writer.begin() as conn:
                 yield conn
         self._refuse_other_file()
@@ -166,7 +178,7 @@ class Database:
         The async driver of SQLite crosses threads three times a statement; here a whole transaction
         crosses once, and costs a quarter. The work is the same on every database.
         """
-        with translated():
+        with translated(self._file):
             async with self._lock:
                 if self._pen is None or self._direct is None:
                     async with self._single.connect() if single else self.writer.begin() as conn:
@@ -245,9 +257,9 @@ def _in_transaction(engine: Engine, work: Callable[[Connection], None]) -> None:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated(file: Path | None = None) -> Iterator[None]:
     """Turn a driver's operational errors (disk full, locked, connection lost) into
-    `UnavailableError`."""
+    `UnavailableError`, and what it says of a damaged ``file`` of SQLite's."""
     try:
         yield
     except (OperationalError, InterfaceError) as error:
@@ -261,6 +273,8 @@ def translated() -> Iterator[None]:
             raise InvalidError(
                 f"text: {error.orig}; wanted what the database has room for"
             ) from error
+        if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            raise UnavailableError(_name_damage(file, str(error.orig))) from error
         if not _passing(error):
             raise
         raise UnavailableError(f"the database can't be used now: {error.orig}") from error
@@ -268,6 +282,12 @@ def translated() -> Iterator[None]:
         raise UnavailableError(f"the database can't be reached now: {error}") from error
     except PoolTimeoutError as error:
         raise UnavailableError("the database is busy: no connection came free in 30 s") from error
+
+
+def _name_damage(file: Path | None, what: str) -> str:
+    return (
+        f"the database {file}: {what}; expected a whole file of SQLite's: put a backup in its place"
+    )
 
 
 def _passing(error: DBAPIError) -> bool:

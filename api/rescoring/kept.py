@@ -1,5 +1,5 @@
-"""The file of results: a header, then a line an episode, in order. It is also how a run that was
-killed goes on.
+"""The file of results: a header with the sha256 of the file, then a line an episode, in order. It
+is also how a run that was killed goes on.
 
 While a run writes, the file is ``FILE.part``; its lines are what is done already. A torn last line
 is cut off. When all is done it becomes ``FILE``. The bytes depend on the episodes and the rulesets
@@ -8,6 +8,7 @@ alone: not on the workers, not on whether the run was interrupted.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,9 @@ import orjson
 from common.regular_file import open_regular
 from detectors.model.codec import canonical
 
-FORMAT = 1
+FORMAT = 2
+_UNFINISHED = "0" * 64
+"""In the place of the digest, while lines are still added."""
 
 
 class ResultsError(ValueError):
@@ -35,7 +38,7 @@ class Results:
 
     def __init__(self, path: Path, plan: str) -> None:
         self._path, self._part = path, path.with_name(path.name + ".part")
-        self._header = canonical({"milestoned": "results", "format": FORMAT, "plan": plan})
+        self._plan = plan
         self._file: BinaryIO | None = None
         self.begun = False
 
@@ -48,8 +51,8 @@ class Results:
         header = self._file.readline()
         if not header.endswith(b"\n"):
             self._file.truncate(0)
-            self._file.write(self._header + b"\n")
-        elif header[:-1] != self._header:
+            self._file.write(_header(self._plan, _UNFINISHED))
+        elif _without_digest(header) != _header(self._plan, _UNFINISHED):
             self._file.close()
             raise ResultsError(
                 f"{self._part}: was begun by a run over other episodes, rules or options; remove it"
@@ -93,7 +96,14 @@ class Results:
         """All is done: the file gets its name."""
         assert self._file is not None
         self._file.flush()
-        os.fsync(self._file.fileno())
+        with self._part.open("r+b") as written:
+            written.write(_header(self._plan, _UNFINISHED))
+            written.seek(0)
+            digest = hashlib.file_digest(written, "sha256").hexdigest()
+            written.seek(0)
+            written.write(_header(self._plan, digest))
+            written.flush()
+            os.fsync(written.fileno())
         self._part.replace(self._path)
 
 
@@ -107,22 +117,30 @@ class Kept:
         try:
             with open_regular(path) as file:
                 self._read(file)
-        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise ResultsError(
                 f"{path}: not a results file: {type(error).__name__}: {error}"
             ) from None
 
     def _read(self, file: BinaryIO) -> None:
-        header: Any = orjson.loads(file.readline())
+        first = file.readline()
+        header: Any = orjson.loads(first)
         if header["milestoned"] != "results" or header["format"] != FORMAT:
             raise ResultsError(
                 f"{self._path}: wanted results of format {FORMAT}, got {str(header)[:120]}"
             )
+        digest = hashlib.sha256(_without_digest(first))
         place = file.tell()
         for line in iter(file.readline, b""):
+            digest.update(line)
             told = orjson.loads(line)
             self._at[told["content"]] = (place, told["name"])
             place += len(line)
+        if header["sha256"] != digest.hexdigest():
+            raise ResultsError(
+                f"{self._path}: sha256: expected {str(header['sha256'])[:64]}, got"
+                f" {digest.hexdigest()}: it was cut off or changed"
+            )
 
     def result(self, content: str) -> bytes | None:
         """The result of the episode with these frames, None where there is none."""
@@ -137,3 +155,15 @@ class Kept:
     def names(self) -> dict[str, str]:
         """The name of each episode, by its content."""
         return {content: name for content, (_, name) in self._at.items()}
+
+
+def _header(plan: str, digest: str) -> bytes:
+    """The first line, as long for every ``digest``, the sha256 of the file before it had one."""
+    told = {"milestoned": "results", "format": FORMAT, "plan": plan, "sha256": digest}
+    return canonical(told) + b"\n"
+
+
+def _without_digest(line: bytes) -> bytes:
+    """A first line with `_UNFINISHED` in the place of its digest; any other line as it is."""
+    end = len(b'"}\n')
+    return line[: -end - len(_UNFINISHED)] + _UNFINISHED.encode() + line[-end:]

@@ -113,7 +113,10 @@ def _calibrate(file: Path, stored: Stored, risk: float, out: Path | None) -> int
         raise CorpusUsageError(f"--risk: got {risk:g}, expected a share above 0 and below 0.5")
     judged = _read_judged(file, stored)
     if not judged.items:
-        raise CorpusUsageError("no item has both a judge's verdict and a label; expected some")
+        where = "--stored" if stored.stored else file
+        raise CorpusUsageError(
+            f"{where}: no item has both a judge's verdict and a label; expected some"
+        )
     found = calibrated(judged.items, risk, judged.model, judged.prompt, judged.data)
     if out is not None:
         found.write(out)

@@ -288,11 +288,12 @@ def promote(
         return _fail(EXTRA)
     from api.stages.model.folder import ModelError, find, load
     from lab.training.history import SERVED, HistoryError, ModelHistory
-    from lab.training.keeping import must_have_passed
+    from lab.training.keeping import must_be_as_trained, must_have_passed
 
     history = ModelHistory(models)
     try:
         model = load(find(models, name))
+        must_be_as_trained(history, name, model.digest)
         if gated:
             must_have_passed(history, model.digest)
         history.promote(name, model.digest, {"gated": gated})
@@ -340,7 +341,11 @@ def _look_for_drift(models: Path, stored: Stored, risk: float, *, roll_back: boo
     from lab.training.stored import audited_pairs
 
     history = ModelHistory(models)
-    served, chosen = history.served(), stored.selection(())
+    try:
+        served = history.served()
+    except HistoryError as error:
+        raise CorpusUsageError(str(error)) from None
+    chosen = stored.selection(())
     if served is None or chosen is None:
         raise CorpusUsageError("wanted --stored, and a model that `rm promote` made the served one")
     by = f"@{served.digest[:12]}"
@@ -363,9 +368,13 @@ def _look_for_drift(models: Path, stored: Stored, risk: float, *, roll_back: boo
 @app.command
 def history(*, models: Models = MODELS) -> int:
     """Print what became of the models: trained, gated, promoted, drifted, rolled back."""
-    from lab.training.history import ModelHistory
+    from lab.training.history import HistoryError, ModelHistory
 
-    for event in ModelHistory(models).events():
+    try:
+        events = ModelHistory(models).events()
+    except (HistoryError, OSError) as error:
+        return _fail(str(error))
+    for event in events:
         why = event.facts.get("why") or ""
         print(f"{event.at}  {event.phase:12} {event.model} ({event.digest[:12]}) {why}".rstrip())
     return 0

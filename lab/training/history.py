@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import orjson
 
@@ -23,6 +23,8 @@ from detectors.model.json_value import JsonValue
 
 FILE, LOCK, SERVED = "history.jsonl", ".history.lock", "served"
 Phase = Literal["trained", "gated", "promoted", "drifted", "rolled back"]
+_BEGIN = b'{"at":"'
+_EXPECTED = "a line of JSON with at, phase, model, digest and facts; put a backup in its place"
 SERVING: tuple[Phase, ...] = ("promoted", "rolled back")
 """After these the model of the line is the one that is served."""
 
@@ -42,7 +44,8 @@ class ModelEvent(NamedTuple):
 
 
 class ModelHistory:
-    """The history of the models in one folder."""
+    """The history of the models in one folder. What reads it raises `HistoryError` for a line that
+    is none, `OSError`."""
 
     def __init__(self, models: Path) -> None:
         self.models = models
@@ -53,8 +56,9 @@ class ModelHistory:
         if not self._file.exists():
             return []
         content = read_regular(self._file)
-        whole = content[: content.rfind(b"\n") + 1].splitlines()
-        return [ModelEvent(**orjson.loads(line)) for line in whole]
+        lines = content[: content.rfind(b"\n") + 1].splitlines()
+        self._must_be_torn(content[content.rfind(b"\n") + 1 :], len(lines) + 1)
+        return [self._parse(line, number) for number, line in enumerate(lines, 1)]
 
     def served(self) -> ModelEvent | None:
         """Return the event that made the served model what it is; None before the first one."""
@@ -117,8 +121,28 @@ class ModelHistory:
         """Cut off a line that a kill left without its end."""
         content = self._file.read_bytes()
         end = content.rfind(b"\n") + 1
+        self._must_be_torn(content[end:], content.count(b"\n") + 1)
         if end != len(content):
             os.ftruncate(descriptor, end)
+
+    def _must_be_torn(self, rest: bytes, number: int) -> None:
+        """Refuse a last line without an end that no kill in the midst of a write leaves."""
+        if rest and not (_BEGIN.startswith(rest) or rest.startswith(_BEGIN)):
+            raise HistoryError(f"{self._file}:{number}: got {rest[:40]!r}, expected {_EXPECTED}")
+
+    def _parse(self, line: bytes, number: int) -> ModelEvent:
+        try:
+            event = ModelEvent(**orjson.loads(line))
+        except (orjson.JSONDecodeError, TypeError):
+            event = None
+        if (
+            event is None
+            or event.phase not in get_args(Phase)
+            or not isinstance(event.facts, dict)
+            or not all(isinstance(text, str) for text in (event.at, event.model, event.digest))
+        ):
+            raise HistoryError(f"{self._file}:{number}: got {line[:80]!r}, expected {_EXPECTED}")
+        return event
 
     def _target(self) -> str | None:
         link = self.models / SERVED

@@ -44,6 +44,16 @@ def gate_model(
     return result
 
 
+def must_be_as_trained(history: ModelHistory, name: str, digest: str) -> None:
+    """Raise `HistoryError` where the model's card is not the one that its training wrote."""
+    written = [one for one in history.events() if (one.phase, one.model) == ("trained", name)]
+    if written and written[-1].digest != digest:
+        raise HistoryError(
+            f"{history.models / name / 'card.json'}: sha256 is {digest[:12]}, but the history says"
+            f" {written[-1].digest[:12]}: it was changed since the model was trained"
+        )
+
+
 def must_have_passed(history: ModelHistory, digest: str) -> None:
     """Raise `HistoryError` unless the model's last gate passed, against what is served now."""
     gates = [event for event in history.events() if event.phase == "gated"]

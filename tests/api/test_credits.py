@@ -53,6 +53,9 @@ CASES: dict[str, tuple[list[list[Said]], list[Any], list[Any]]] = {
     "a download": (STEPS, PAID, CAUSED),
     "the cause is not known": (BLIND, [None, 0.4, 0.6], [None, 0.4, 0.6]),
 }
+HALF_BLIND = [STEPS[0], [*STEPS[1], *GAP], STEPS[2]]
+"""A step between cause and pay is not known: both ends are, and so is what is moved."""
+CASES["a step between is not known"] = (HALF_BLIND, [0.0, None, 0.6], [0.6, None, 0.0])
 VIEWS = ("as_paid", "cause")
 
 

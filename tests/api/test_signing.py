@@ -219,10 +219,11 @@ def test_a_service_that_can_not_start_says_why_in_a_line(tmp_path: Path) -> None
         refused = milestoned(tmp_path, *command, *nowhere, "--data", "d")
         assert refused.returncode in (1, 2)
         assert len(refused.stderr.splitlines()) == 1, refused.stderr
-    (tmp_path / "d" / "signing.key").write_text("nonsense!")
-    for command in (["serve", "--port", "0"], ["db", "prune", "--older-than", "1d", *nowhere]):
-        refused = milestoned(tmp_path, *command, "--data", "d")
-        assert (refused.returncode, refused.stderr) == (
-            2,
-            "signing key: not base64, wanted that of 32 bytes\n",
-        )
+    for text, why in (
+        ("nonsense!" * 5, "signing key: d/signing.key: not base64, wanted that of 32 bytes\n"),
+        ("AAAA" * 10, "signing key: 30 bytes, wanted 32: d/signing.key\n"),
+    ):
+        (tmp_path / "d" / "signing.key").write_text(text)
+        for command in (["serve", "--port", "0"], ["db", "prune", "--older-than", "1d", *nowhere]):
+            refused = milestoned(tmp_path, *command, "--data", "d")
+            assert (refused.returncode, refused.stderr) == (2, why)

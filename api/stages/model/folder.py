@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +34,10 @@ FORM = "milestoned-model/1"
 PARTS = ("model.npz", "calibration.json", "features.json")
 BUILTIN = Path(__file__).with_name("builtin")
 """The model of the package; benchmarks/builtin.py trains it."""
+MAX_JSON = 1 << 26
+"""Bytes of a folder's JSON files."""
+MAX_ARRAYS = 1 << 28
+"""Bytes that a folder's arrays may unpack to."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -106,15 +112,16 @@ def find(models: Path, name: str) -> Path:
 
 def load(folder: Path) -> Model:
     """Read and check a folder. Raises `ModelError`."""
+    card = _read_object(folder / "card.json")
     try:
-        card = orjson.loads(read_regular(folder / "card.json"))
         _must_be_whole(folder, card)
-        features = orjson.loads(read_regular(folder / "features.json"))
-        _must_fit(folder, features)
-        calibration = orjson.loads(read_regular(folder / "calibration.json"))
-        with np.load(folder / "model.npz", allow_pickle=False) as arrays:
-            heads = {head: from_arrays(_part(arrays, head)) for head in card["heads"]}
-            known = Known(**_part(arrays, "known"))
+        _must_fit(folder, _read_object(folder / "features.json"))
+        calibration = _read_object(folder / "calibration.json")
+        if not calibration:
+            raise ModelError(f"{folder / 'calibration.json'}: expected a level or more, got none")
+        arrays = _read_arrays(folder / "model.npz")
+        heads = {head: from_arrays(_part(arrays, head)) for head in card["heads"]}
+        known = Known(**_part(arrays, "known"))
         return Model(
             name=folder.name,
             digest=_sha(folder / "card.json"),
@@ -125,15 +132,45 @@ def load(folder: Path) -> Model:
             calibration={level: from_json(cases) for level, cases in calibration.items()},
             card=card,
         )
-    except (OSError, KeyError, TypeError, orjson.JSONDecodeError) as error:
-        raise ModelError(f"{folder}: not a model: {type(error).__name__}: {error}") from None
+    except ModelError:
+        raise
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelError(
+            f"{folder}: not a model of {FORM}: {type(error).__name__}: {error}"
+        ) from None
 
 
-def _part(arrays: Any, head: str) -> dict[str, Any]:
+def _read_object(file: Path) -> dict[str, Any]:
+    """Read a JSON object. Raises `ModelError` that names the file."""
+    try:
+        found = orjson.loads(read_regular(file, MAX_JSON))
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise ModelError(f"{file}: expected the JSON of a model's folder: {error}") from None
+    if not isinstance(found, dict):
+        raise ModelError(f"{file}: expected an object, got {str(found)[:80]}")
+    return found
+
+
+def _read_arrays(file: Path) -> Mapping[str, Any]:
+    """Read a numpy archive, of at most `MAX_ARRAYS` bytes unpacked. Raises `ModelError`."""
+    try:
+        packed = io.BytesIO(read_regular(file))
+        with zipfile.ZipFile(packed) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > MAX_ARRAYS:
+            raise ModelError(f"{file}: expected at most {MAX_ARRAYS} bytes unpacked, got {size}")
+        with np.load(packed, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except ModelError:
+        raise
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        raise ModelError(f"{file}: expected a numpy archive of a model: {error}") from None
+
+
+def _part(arrays: Mapping[str, Any], head: str) -> dict[str, Any]:
     prefix = head + "."
-    return {
-        name.removeprefix(prefix): arrays[name] for name in arrays.files if name.startswith(prefix)
-    }
+    names = [name for name in arrays if name.startswith(prefix)]
+    return {name.removeprefix(prefix): arrays[name] for name in names}
 
 
 def _must_be_whole(folder: Path, card: Any) -> None:

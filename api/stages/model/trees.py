@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from api.stages.model import schema
+
 Floats = NDArray[np.float64]
+MAX_DEPTH = 1_024
 BATCH = 512
 """Rows that are walked at once; more would only move memory."""
 
@@ -92,11 +95,39 @@ class Trees(NamedTuple):
 
 
 def from_arrays(arrays: Mapping[str, Any]) -> Trees:
-    """Read what `Trees.arrays` gave; raises KeyError where one is missing."""
-    return Trees(
+    """Read what `Trees.arrays` gave; raises KeyError where one is missing, ValueError for what is
+    no tree of `schema`'s features."""
+    trees = Trees(
         **{name: arrays[name] for name in Trees._fields if name != "depth"},
         depth=int(arrays["depth"]),
     )
+    _require_walkable(trees)
+    return trees
+
+
+def _require_walkable(trees: Trees) -> None:
+    """Refuse arrays on which a walk would fail, or not end soon. Raises ValueError."""
+    count = len(trees.left)
+    for name, array in trees.arrays().items():
+        if name == "depth":
+            continue
+        if array.ndim != 1 or array.dtype.kind not in "if":
+            raise ValueError(f"{name}: expected a row of numbers, got {array.dtype}{array.shape}")
+        if name != "roots" and len(array) != count:
+            raise ValueError(f"{name}: expected {count} nodes, got {len(array)}")
+    for name, most in (
+        ("left", count),
+        ("right", count),
+        ("roots", count),
+        ("feature", len(schema.NAMES)),
+    ):
+        array = getattr(trees, name)
+        if array.dtype.kind != "i" or (len(array) and not 0 <= array.min() <= array.max() < most):
+            raise ValueError(f"{name}: expected whole numbers from 0 to {most - 1}")
+    if not 0 <= trees.depth <= MAX_DEPTH:
+        raise ValueError(f"depth: expected 0 to {MAX_DEPTH}, got {trees.depth}")
+    if not np.isfinite(trees.value).all():
+        raise ValueError("value: expected finite numbers")
 
 
 def route_by_kind(desktop: Trees, pages: Trees, desk: int, text: int) -> Trees:

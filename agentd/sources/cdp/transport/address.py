@@ -3,6 +3,7 @@ folder."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import httpx
@@ -13,6 +14,8 @@ from common.plain_answers import ASYNC_HOOKS, HEADERS
 from common.regular_file import read_regular
 
 ASK_S = 5.0
+_PORT = re.compile("[0-9]{1,5}", re.ASCII)
+_PATH = re.compile("/[A-Za-z0-9/_-]+", re.ASCII)
 MAX_PORT_FILE = 4096
 
 
@@ -42,7 +45,7 @@ def _from_profile(profile: Path) -> str:
         raise SourceLostError(
             f"{path}: {why}; start the browser with --remote-debugging-port=0 and this profile"
         ) from None
-    if len(lines) != 2 or not lines[0].isdigit():
+    if len(lines) != 2 or not _PORT.fullmatch(lines[0]) or not _PATH.fullmatch(lines[1]):
         raise SourceLostError(f"{path}: wanted a port and a path, got {lines!r}")
     return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
 
