@@ -23,7 +23,9 @@ from tests.cascade.test_escalation import task
 from tests.support.logs import Said, episode, went
 
 SEALS, ROUNDS, QUICK_ROUNDS = 200, 3, 1
-QUEUED, QUICK_QUEUED, STEPS = 10_000, 800, 100
+QUEUED, QUICK_QUEUED, STEPS = 10_000, 500, 100
+MAX_STEPS = 1_000
+"""Steps after which an episode would end, more than any here has."""
 AT_ONCE, THINKS_MS = 16, 100
 """A judge that answers in 100 ms, sixteen calls at once: far faster than any that was measured."""
 
@@ -42,9 +44,17 @@ async def _sealing(report: PartReport, folder: Path, endpoint: Endpoint) -> None
     async with running(Store(folder / "sealing"), stages=stages(endpoint.url, "judge")) as service:
         never, every = list[float](), list[float]()
         for _ in range(report.choose(ROUNDS, QUICK_ROUNDS)):
-            never += await _appends(service, task(escalate="never"))
-            every += await _appends(service, task())
+            both = await asyncio.gather(
+                _frames(service, _spec(escalate="never")), _frames(service, _spec())
+            )
+            # In turns, so that a slow moment of the machine falls on both.
+            for plain, escalating in zip(*both, strict=True):
+                never.append(await _append_ms(service, *plain))
+                every.append(await _append_ms(service, *escalating))
+        queued = await _count_queued(service)
         endpoint.say(hold=False)
+    if queued < len(every):
+        raise RuntimeError(f"expected {len(every)} steps that escalate, got {queued}")
     report.head("sealing a step, one segment each, SQLite synchronous=FULL")
     report.add("an append, no step escalates, p50", estimate_median(never), "ms", NEITHER)
     report.add("an append, every step escalates, p50", estimate_median(every), "ms", LOWER)
@@ -53,16 +63,33 @@ async def _sealing(report: PartReport, folder: Path, endpoint: Endpoint) -> None
     report.add("an escalation adds, p50", added, "ms", at_most(1), reference)
 
 
-async def _appends(service: Service, spec: dict[str, Any]) -> list[float]:
-    """Return the milliseconds of each append."""
+def _spec(**escalation: Any) -> dict[str, Any]:
+    """A task that escalates every step of an episode, unless told otherwise."""
+    return {**task(**escalation), "limits": {"steps": MAX_STEPS}}
+
+
+Append = tuple[str, bytes, str]
+"""Episode, frame and token of one append."""
+
+
+async def _frames(service: Service, spec: dict[str, Any]) -> list[Append]:
+    """Open an episode and return its appends: each ends a step by beginning the next."""
     id, token = await service.open(spec)
-    said = events(id, *episode(*([went(f"/{n}")] for n in range(SEALS))))
-    taken = []
-    for frame in frames(said, [2] * (len(said) // 2)):
-        began = time.perf_counter()
-        (await service.append(id, frame, token)).raise_for_status()
-        taken.append((time.perf_counter() - began) * 1e3)
-    return taken
+    said = events(id, *episode(*([went(f"/{n}")] for n in range(SEALS + 1)), close=False))
+    opening, *steps = frames(said[:-1], [2] * SEALS)
+    (await service.append(id, opening, token)).raise_for_status()
+    return [(id, frame, token) for frame in steps]
+
+
+async def _append_ms(service: Service, id: str, frame: bytes, token: str) -> float:
+    began = time.perf_counter()
+    (await service.append(id, frame, token)).raise_for_status()
+    return (time.perf_counter() - began) * 1e3
+
+
+async def _count_queued(service: Service) -> int:
+    rows = await service.app.state.parts.database.all(text("SELECT count(*) FROM escalations"))
+    return int(rows[0][0])
 
 
 async def _draining(report: PartReport, folder: Path, endpoint: Endpoint) -> None:
@@ -70,19 +97,22 @@ async def _draining(report: PartReport, folder: Path, endpoint: Endpoint) -> Non
     starts anew."""
     endpoint.say(ms=0, hold=True)
     store = Store(folder / "draining")
-    spec = task(patience_s=100_000)
+    spec = _spec(patience_s=100_000)
     queued = report.choose(QUEUED, QUICK_QUEUED)
     async with running(store, stages=stages(endpoint.url, "judge")) as service:
         for n in range(queued // STEPS):
             id, token = await service.open(spec)
             await service.tell(id, token, *_episode_events(n))
+        waiting = await _count_queued(service)
+    if waiting != queued:
+        raise RuntimeError(f"expected {queued} questions that wait, got {waiting}")
     bare = await _bare(endpoint, spec, queued)
     came = endpoint.calls()["came"]
     settings = StageSettings(at_once=AT_ONCE)
     async with running(store, stages=stages(endpoint.url, "judge"), cascade=settings) as service:
-        began = time.perf_counter()
+        began, left = time.perf_counter(), await _count_queued(service)
         await until_empty(service)
-        drained = queued / (time.perf_counter() - began)
+        drained = left / (time.perf_counter() - began)
     report.head(
         f"draining {queued} questions, a judge that answers in {THINKS_MS} ms, {AT_ONCE} calls at"
         " once, SQLite"

@@ -1,9 +1,10 @@
 """`python -m benchmarks compare OLD NEW`: two runs row by row, and what of their difference is more
 than noise.
 
-A row is better or worse where the intervals of the two runs do not overlap. A row without an
-interval is given one of a tenth of its value to each side. It fails the comparison where it is worse
-and its value is off by more than a twentieth.
+A row is better or worse where the intervals of the two runs do not meet. A row that has no reference
+in its own run moves with the machine, so its interval is a tenth of its value to each side at least,
+a quarter for its slowest tenth, and half for the longest of few. A row fails the comparison where it is worse and its value is
+off by more than a twentieth.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from typing import Literal, NamedTuple
 from benchmarks.figures import Figure, format_value
 from benchmarks.run_file import BenchRun, RunFileError, read_run
 
-UNKNOWN_NOISE = 0.10
-"""The share of a value that its noise is taken for where no interval is known."""
 MAX_WORSE = 0.05
 """By how much of its old value a row may be worse before the comparison fails."""
 MAX_LOAD_APART = 1.0
@@ -71,11 +70,13 @@ def judge_row(old: Figure, new: Figure) -> Verdict:
 
 
 def noise_of(figure: Figure) -> tuple[float, float]:
-    """Return the ends of what noise may make of a value: its interval, or a tenth to each side."""
-    if figure.low is not None and figure.high is not None:
-        return figure.low, figure.high
-    reach = UNKNOWN_NOISE * abs(figure.value)
-    return figure.value - reach, figure.value + reach
+    """Return the ends of what noise may make of a value: its interval, and no less than its part of
+    the value to each side."""
+    reach = figure.noise * abs(figure.value)
+    low, high = figure.value - reach, figure.value + reach
+    if figure.low is None or figure.high is None:
+        return low, high
+    return min(low, figure.low), max(high, figure.high)
 
 
 def compare_runs(old: BenchRun, new: BenchRun) -> Comparison:

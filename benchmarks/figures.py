@@ -38,7 +38,8 @@ def at_least(bound: float) -> Wanted:
 
 class Figure(BaseModel):
     """One measured row. ``low`` and ``high``: the ends of its 95 % interval, both None where they
-    are not known; ``reference``: what the value is measured beside in the same run, empty where it
+    are not known; ``noise``: the share of the value to each side that is noise from run to run at
+    least; ``reference``: what the value is measured beside in the same run, empty where it
     stands alone; ``rounds``: of how many samples it was made."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -48,6 +49,7 @@ class Figure(BaseModel):
     value: Finite
     low: Finite | None
     high: Finite | None
+    noise: Finite
     unit: str
     reference: str
     better: Better
@@ -91,6 +93,7 @@ def make_figure(
         value=float(estimate.value),
         low=None if estimate.low is None else float(estimate.low),
         high=None if estimate.high is None else float(estimate.high),
+        noise=estimate.noise,
         unit=unit,
         reference=reference,
         better=wanted.better,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from detectors.model.types import Event
 
 from benchmarks.figures import LOWER, NEITHER, Wanted, at_least, at_most
-from benchmarks.measure import Estimate, estimate_quantile, single
+from benchmarks.measure import Estimate, estimate_longest, estimate_quantile, single
 from benchmarks.report import PartReport
 
 STEPS, QUICK_STEPS, SHOWN, LONG, FILES = 400, 200, 25, 100, 100
@@ -213,10 +213,9 @@ def _report_times(report: PartReport, what: str, taken: list[Taken]) -> None:
 
 
 def _in_ms(seconds: list[float], share: float) -> Estimate:
-    """Return a quantile in milliseconds; of the longest no interval is known."""
-    if share == 1:
-        return single(max(seconds) * 1e3)
-    return estimate_quantile([one * 1e3 for one in seconds], share)
+    """Return a quantile in milliseconds."""
+    times = [one * 1e3 for one in seconds]
+    return estimate_longest(times) if share == 1 else estimate_quantile(times, share)
 
 
 def _desk(seed: int) -> tuple[str, list[Event]]:

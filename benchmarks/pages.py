@@ -2,7 +2,7 @@
 soon news is on it.
 
 An episode of 10,000 events and 500 steps for the page of one, 100,000 episodes opened over HTTP for
-the lists (2,000 in the short form).
+the lists (1,000 in the short form).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import zstandard
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.figures import LOWER, NEITHER, RATIO, at_most
-from benchmarks.measure import estimate_median, exact, ratio, single
+from benchmarks.measure import estimate_longest, estimate_median, exact, ratio, single
 from benchmarks.report import PartReport
 from benchmarks.wire import drive, request
 from detectors.model.codec import GENESIS, encode_segment, sha256
@@ -43,7 +43,7 @@ TASK: dict[str, Any] = {
 }
 STEPS, PER_STEP = 500, 20
 LOADS, QUICK_LOADS = 7, 3
-LISTED, QUICK_LISTED = 100_000, 2_000
+LISTED, QUICK_LISTED = 100_000, 1_000
 NEWS, QUICK_NEWS = 20, 8
 FRAMES, QUICK_FRAMES = 240, 60
 PAGES = (
@@ -214,7 +214,7 @@ def _paints(report: PartReport, page: Page, episode: str) -> None:
                 "() => performance.getEntriesByName('first-contentful-paint').length"
             )
             found.append(page.evaluate(PAINT))
-        page.wait_for_timeout(500)  # whatever comes once it is painted
+        page.wait_for_timeout(report.choose(500, 150))  # whatever comes once it is painted
         rest = page.evaluate(PAINT)["script"]
         paint, ready = (estimate_median([one[key] for one in found]) for key in ("paint", "ready"))
         report.add(f"{name}: first paint", paint, "ms", at_most(300))
@@ -259,7 +259,7 @@ def _news(report: PartReport, client: httpx.Client, page: Page) -> None:
         f"news: {len(took)} steps, from the append's being sent to the step on an open page"
     )
     report.add("news on an open page, median", estimate_median(took), "ms", at_most(200))
-    report.add("news on an open page, longest", single(max(took)), "ms", LOWER)
+    report.add("news on an open page, longest", estimate_longest(took), "ms", LOWER)
 
 
 def _lists(report: PartReport, store: str, service: DemoService) -> None:
@@ -277,7 +277,7 @@ def _lists(report: PartReport, store: str, service: DemoService) -> None:
         report.head(f"lists of {count:,} episodes on {store}: the whole page at the server")
         for path in LISTS:
             took = []
-            for _ in range(LOADS):
+            for _ in range(LOADS):  # of the short form, too: they take milliseconds
                 start = time.perf_counter()
                 client.get(path).raise_for_status()
                 took.append((time.perf_counter() - start) * 1000)

@@ -32,7 +32,7 @@ from detectors.model.kinds import KINDS
 from detectors.task.language import Task
 
 ROOT = Path(__file__).parent.parent
-EPISODES, QUICK_EPISODES = 10_000, 600
+EPISODES, QUICK_EPISODES = 10_000, 400
 ROUNDS, QUICK_ROUNDS, STEP = 5, 3, 10
 PACE_NS = 30_000_000
 """Mean time between two events of the scenes, whose own times the golden files leave out."""

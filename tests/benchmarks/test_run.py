@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import e, exp, sqrt
 from pathlib import Path
 
 import pytest
 
 from benchmarks.figures import HIGHER, NEITHER, RATIO, Wanted, at_least, at_most, make_figure
 from benchmarks.measure import (
+    EXTREME,
+    TAIL,
     Estimate,
     estimate_difference,
+    estimate_longest,
     estimate_median,
     estimate_quantile,
     estimate_rate,
@@ -112,7 +116,7 @@ def test_a_value_is_a_number() -> None:
 
 LINES: dict[str, tuple[Estimate, str, Wanted, str, str]] = {
     "a ratio": (
-        Estimate(1.391, 1.333, 1.449, 7),
+        Estimate(1.391, 1.333, 1.449, 7, 0.0),
         RATIO,
         at_most(2),
         "decoding",
@@ -149,26 +153,49 @@ def test_a_row_as_text(
 
 
 ESTIMATES: dict[str, tuple[Estimate, Estimate]] = {
-    "median of five rounds": (estimate_median([5, 1, 4, 2, 3]), Estimate(3, 1, 5, 5)),
+    "median of eleven": (estimate_median(list(range(11))), Estimate(5, 2, 9, 11)),
+    "median of few: by their deviation": (
+        estimate_median([10.0, 10.0, 10.0]),
+        Estimate(10.0, 10.0, 10.0, 3),
+    ),
+    "median of two that differ": (
+        estimate_median([2.0, 2.2]),
+        Estimate(2.1, 2.1 / exp(12.71 * 0.04766), 2.1 * exp(12.71 * 0.04766), 2),
+    ),
+    "median of two that differ much: not known": (
+        estimate_median([1.0, 4.0]),
+        Estimate(2.5, None, None, 2, EXTREME),
+    ),
+    "median of one": (estimate_median([7.0]), Estimate(7.0, None, None, 1, EXTREME)),
     "p99 of two hundred": (
         estimate_quantile(list(range(200)), 0.99),
-        Estimate(198, 195, 199, 200),
+        Estimate(198, 195, 199, 200, TAIL),
     ),
+    "p99 of nine: it may be longer than all of them": (
+        estimate_quantile(list(range(9)), 0.99),
+        Estimate(8, None, None, 9, EXTREME),
+    ),
+    "the longest": (estimate_longest([1, 3, 2]), Estimate(3, None, None, 3, EXTREME)),
     "a rate is the greater the less time it took": (
-        estimate_rate(100, [2.0, 4.0, 5.0]),
-        Estimate(25.0, 20.0, 50.0, 3),
+        estimate_rate(100, [2.0, 4.0, 5.0, 5.0, 5.0, 10.0]),
+        Estimate(20.0, 10.0, 50.0, 6),
     ),
-    "ratios of rounds": (ratio([2.0, 4.0], [1.0, 2.0]), Estimate(2.0, 2.0, 2.0, 2)),
+    "ratios of rounds": (ratio([2.0, 4.0], [1.0, 2.0]), Estimate(2.0, 2.0, 2.0, 2, 0.0)),
+    "a ratio of three rounds": (
+        ratio([1.0, e**0.1, e**0.2], [1.0, 1.0, 1.0]),
+        Estimate(e**0.1, e**0.1 / exp(0.430 / sqrt(3)), e**0.1 * exp(0.430 / sqrt(3)), 3, 0.0),
+    ),
     "a difference of rounds": (
         estimate_difference([2.0, 3.0, 4.0], [1.0, 2.0, 3.0]),
         Estimate(1.0, 1.0, 1.0, 3),
     ),
+    "bytes": (exact(24.6), Estimate(24.6, 24.6, 24.6, 1, 0.0)),
 }
 
 
 @pytest.mark.parametrize(("estimate", "wanted"), ESTIMATES.values(), ids=ESTIMATES)
 def test_estimates(estimate: Estimate, wanted: Estimate) -> None:
-    assert estimate == pytest.approx(wanted)
+    assert estimate == (wanted if wanted.low is None else pytest.approx(wanted, rel=1e-3))
 
 
 def test_the_short_form_leaves_out_what_takes_its_time() -> None:
