@@ -43,6 +43,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     "StepShaping": ("ShapingShape",),
     "Reward": ("RewardShape", "CreditedShape"),
     "Advanced": ("AdvancedShape",),
+    "Sealed": ("SealedShape",),
     "Closing": ("ClosedShape",),
     "Event": ("EventShape",),
     "Transition": ("TransitionShape",),

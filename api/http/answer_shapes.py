@@ -456,6 +456,13 @@ class AdvancedShape(NotedShape):
     """The reward of the step that ended; ask again while it is `settling` or `escalating`."""
 
 
+class SealedShape(NotedShape):
+    """The step that ended, and its reward."""
+
+    reward: RewardShape
+    """Its reward; ask again while it is `settling` or `escalating`."""
+
+
 class RefusedShape(AnswerShape):
     """One item's problem."""
 

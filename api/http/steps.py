@@ -15,7 +15,7 @@ from api.commands.command_queue import CommandQueue
 from api.commands.store import Commands, Queued
 from api.core.notify import Deadline
 from api.episodes.store import Episodes
-from api.http.answer_shapes import AdvancedShape, NotedShape
+from api.http.answer_shapes import AdvancedShape, NotedShape, SealedShape
 from api.http.authorization import requires
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
@@ -160,9 +160,53 @@ async def advance(
     """End step `step`, wait for its effects, begin the next one, and answer with the reward of
     `step`: what ends, begins and reads in three calls, in one."""
 
+    async def queue(episode: str, intent: str | None) -> Queued:
+        return await parts.commands.begin(episode, step + 1, command.action, intent, settle=True)
+
+    return await _run_with_reward(who, parts, idempotency, episode, step, command.wait_ms, queue)
+
+
+@router.post(
+    "/v1/episodes/{episode}/steps/{step:step}:seal",
+    summary="End a step, read its reward",
+    response_model=SealedShape,
+    responses={
+        202: {"model": SealedShape, "description": "Queued, or the reward is not final yet."},
+        **problems(401, 403, 404, 409, 413, 422),
+    },
+)
+async def seal(
+    who: Trainer,
+    episode: EpisodeId,
+    step: Step,
+    parts: UsedParts,
+    idempotency: IdempotencyPart,
+    command: EndStep = _END,
+) -> Response:
+    """End step `step`, wait for its effects, and answer with its reward: what ends and reads in two
+    calls, in one."""
+
+    async def queue(episode: str, intent: str | None) -> Queued:
+        return await parts.commands.end(episode, step, intent)
+
+    return await _run_with_reward(who, parts, idempotency, episode, step, command.wait_ms, queue)
+
+
+async def _run_with_reward(
+    who: Principal,
+    parts: CommandParts,
+    idempotency: Idempotency,
+    episode: str,
+    step: int,
+    wait_ms: int,
+    queue: Queue,
+) -> Response:
+    """Queue a command that ends ``step``; answer 200 once its daemon journalled it and the step's
+    reward is final, 202 when time is up."""
+
     async def work(intent: str | None) -> Response:
-        deadline = Deadline(command.wait_ms)
-        queued = await parts.commands.begin(episode, step + 1, command.action, intent, settle=True)
+        deadline = Deadline(wait_ms)
+        queued = await queue(episode, intent)
         outcome = await parts.channel.journalled(episode, queued, deadline)
         reward = await parts.rewards.read(who.tenant, episode, step, deadline)
         is_final = orjson.loads(reward)["status"] not in UNSETTLED

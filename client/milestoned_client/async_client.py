@@ -59,6 +59,7 @@ from milestoned_client.models import (
     Sample,
     Scale,
     Score,
+    Sealed,
     StartState,
     TaskProgress,
     Transition,
@@ -410,6 +411,19 @@ class AsyncEpisode:
     async def end_step(self, step: int | None = None, *, wait_s: float = 10.0) -> Noted:
         """The current step's action is done; the daemon waits for its effects and seals it."""
         return await self._note(f"/steps/{self._numbering.current(step)}:end", wait_s)
+
+    async def seal_step(self, step: int | None = None, *, wait_s: float = 10.0) -> Sealed:
+        """End the current step, and get its reward.
+
+        It is `end_step` and `reward` in one request, for a harness that needs the reward before it
+        knows its next action. After ``wait_s`` seconds the reward may be ``settling``.
+        """
+        ending = self._numbering.current(step)
+        if self._client.peers.daemon is not None:
+            noted = await self.end_step(ending, wait_s=wait_s)
+            reward = await self.reward(ending, wait_s=wait_s)
+            return Sealed(noted.command, noted.step, reward, noted.seq, noted.status)
+        return await self._client.call(calls.seal(self.id, ending, wait_s))
 
     async def advance(
         self, action: Json = None, *, step: int | None = None, wait_s: float = 10.0

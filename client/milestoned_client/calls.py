@@ -30,6 +30,7 @@ from milestoned_client.models import (
     Readiness,
     Registered,
     Reward,
+    Sealed,
     StartState,
     Transition,
 )
@@ -253,6 +254,16 @@ def advance(episode: str, step: int, action: Json, wait_s: float) -> Call[Advanc
         decode_as(Advanced),
         wait_s,
         action=action,
+        wait_ms=milliseconds(wait_s),
+    )
+
+
+def seal(episode: str, step: int, wait_s: float) -> Call[Sealed]:
+    """The end of a step, and its reward."""
+    return post(
+        episode_path(episode, f"/steps/{step}:seal"),
+        decode_as(Sealed),
+        wait_s,
         wait_ms=milliseconds(wait_s),
     )
 

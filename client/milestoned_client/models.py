@@ -763,6 +763,25 @@ class Advanced(NotedBase):
 
 
 @dataclass(frozen=True, slots=True)
+class Sealed:
+    """The step that ended, and its reward."""
+
+    command: int | None
+    """Its number in the service's queue; None where it was in the log already."""
+
+    step: int | None
+    """The step that it belongs to; None before step 0."""
+
+    reward: Reward
+    """Its reward; ask again while it is `settling` or `escalating`."""
+
+    seq: int | None = None
+    """The number of its event in the log; None while it is queued."""
+
+    status: Literal["queued"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Closing:
     """How an episode ended, or that it is still closing."""
 

@@ -59,6 +59,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("POST", "/v1/episodes/{episode}/steps"): TRAIN,
     ("POST", "/v1/episodes/{episode}/steps/{step:int}:end"): TRAIN,
     ("POST", "/v1/episodes/{episode}/steps/{step:int}:advance"): TRAIN,
+    ("POST", "/v1/episodes/{episode}/steps/{step:int}:seal"): TRAIN,
     ("POST", "/v1/episodes/{episode}/answers"): TRAIN,
     ("POST", "/v1/episodes/{episode}/evidence"): TRAIN,
     ("POST", "/v1/episodes/{episode}/tools:call"): TRAIN,

@@ -46,6 +46,7 @@ from tests.api.unknown import (
 from tests.rescoring.corpus import written
 from tests.support.commands import commands_of
 from tests.support.logs import Said, clicked, episode, log
+from tests.support.logs import sealed as seal
 
 
 @pytest.fixture
@@ -66,6 +67,20 @@ async def advanced(way: Way, _folder: Path) -> None:
     told = (await way.json("POST", f"{path}/3:advance", {"wait_ms": 0}))["reward"]
     assert (told["reward"], told["mask"]) == (PAID[3], MASKED[3])
     assert told == await way.json("GET", f"{path}/3/reward")
+
+
+async def sealed(way: Way, _folder: Path) -> None:
+    """What the reward's own route answers, of a step without an observer and of one that no rule
+    could read, while each is the last one."""
+    for step in (1, 3):
+        other, token = await way.service.open(TASK)
+        ended: list[Said] = [("step.ended", {"step": 0}), seal(0)]
+        told = [*episode(STEPS[step], close=False), *ended]
+        await way.service.tell(other, token, *told)
+        path = f"/v1/episodes/{other}/steps/0"
+        reward = (await way.json("POST", f"{path}:seal", {"wait_ms": 10_000}))["reward"]
+        assert (reward["reward"], reward["mask"]) == (PAID[step], MASKED[step])
+        assert reward == await way.json("GET", f"{path}/reward")
 
 
 async def many_rewards(way: Way, _folder: Path) -> None:
@@ -345,6 +360,7 @@ async def ors_group(way: Way, _folder: Path) -> None:
 ROUTES: dict[str, Any] = {
     "GET /v1/episodes/{episode}/steps/{step}/reward": one_reward,
     "POST /v1/episodes/{episode}/steps/{step}:advance": advanced,
+    "POST /v1/episodes/{episode}/steps/{step}:seal": sealed,
     "POST /v1/rewards:query": many_rewards,
     "POST /v1/score": scores,
     "POST /v1/groups:score": group,

@@ -148,6 +148,12 @@ async def test_answers_have_the_shapes_that_are_told(
             f"/v1/episodes/{fresh}/steps/0:advance",
             {"wait_ms": 0},
         ),
+        (
+            "POST",
+            "/v1/episodes/{episode}/steps/{step}:seal",
+            f"/v1/episodes/{fresh}/steps/1:seal",
+            {"wait_ms": 0},
+        ),
         ("POST", "/v1/episodes/{episode}:close", f"/v1/episodes/{id}:close", {}),
         ("POST", "/v1/episodes/{episode}:close", f"/v1/episodes/{fresh}:close", {"wait_ms": 0}),
         ("GET", "/v1/episodes/{episode}/events", f"/v1/episodes/{id}/events", None),

@@ -71,6 +71,38 @@ async def test_one_request_ends_a_step_begins_the_next_and_has_the_reward(
     assert [event["kind"] for event in log].count("step.began") == 2
 
 
+async def test_one_request_ends_a_step_and_has_its_reward(service: Service) -> None:
+    episode, token = await service.open()
+    daemon = Daemon(service, episode, token, effects={})
+    path = f"/v1/episodes/{episode}/steps"
+    running = asyncio.create_task(daemon.run())
+    await service.post(path, {"step": 0})
+    answer = await service.post(f"{path}/0:seal")
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    read = await service.get(f"{path}/0/reward")
+    assert (told["step"], told["reward"]) == (0, read.json())
+    assert told["reward"]["status"] == "sealed"
+    assert (await service.post(f"{path}/0:seal")).json() == told, "again it changes nothing"
+    skipped = await service.post(f"{path}/1:seal", {"wait_ms": 0})
+    assert (skipped.status_code, skipped.json()["wanted"]) == (409, 0)
+    await service.post(f"/v1/episodes/{daemon.episode}:close")
+    await running
+
+
+async def test_a_step_whose_end_is_queued_has_a_null_reward(
+    service: Service, daemon: Daemon
+) -> None:
+    path = f"/v1/episodes/{daemon.episode}/steps"
+    await service.post(path, {"wait_ms": 0})
+    await daemon.obey()
+    answer = await service.post(f"{path}/0:seal", {"wait_ms": 0})
+    told = answer.json()
+    assert (answer.status_code, told["status"], told["step"]) == (202, "queued", 0)
+    reward = told["reward"]
+    assert (reward["status"], reward["reward"], reward["mask"]) == ("settling", None, True)
+
+
 async def test_a_reward_that_is_not_known_yet_is_null_beside_the_queued_step(
     service: Service, daemon: Daemon
 ) -> None:

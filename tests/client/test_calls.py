@@ -83,6 +83,18 @@ def test_an_opened_episode_knows_its_token_and_numbers_its_steps(peer: Peer, con
     assert again.body["step"] == 1
 
 
+def test_a_step_is_ended_and_paid_in_one_request(peer: Peer, connect: Any) -> None:
+    peer.answer("/v1/episodes/e1/steps", {"step": 4, "seq": 5, "command": 1})
+    peer.answer(
+        "/v1/episodes/e1/steps/4:seal", {"step": 4, "seq": 9, "command": 2, "reward": REWARD}
+    )
+    episode = connect(peer.url).episode("e1")
+    episode.step("a", step=4)
+    sealed = episode.seal_step(wait_s=3)
+    assert (sealed.step, sealed.seq, sealed.reward.reward) == (4, 9, REWARD["reward"])
+    assert peer.asked[-1].body == {"wait_ms": 3000}
+
+
 def test_a_task_is_opened_in_the_version_that_was_registered(peer: Peer, connect: Any) -> None:
     """Another version may have come after it; by its id it is the newest one's episode."""
     peer.answer(
@@ -245,6 +257,16 @@ def test_steps_go_to_the_daemon_where_its_state_folder_is_known(
     assert episode.end_step().seq == 4
     assert peer.asked[0].headers["authorization"] == "Bearer local"
     assert peer.asked[0].body == {"step": 0, "action": "a"}
+
+
+def test_beside_the_daemon_the_step_ends_there_and_the_service_pays(
+    peer: Peer, connect: Any
+) -> None:
+    peer.answer("/v1/steps/0:end", {"step": 0, "seq": 4})
+    peer.answer("/v1/episodes/e1/steps/0/reward", REWARD)
+    client = connect(peer.url, control=Control(peer.url, "local"))
+    sealed = client.episode("e1").seal_step(0)
+    assert (sealed.command, sealed.seq, sealed.reward.status) == (None, 4, "sealed")
 
 
 def test_closing_beside_the_daemon_tells_it_and_still_asks_the_service(

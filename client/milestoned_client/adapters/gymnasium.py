@@ -66,7 +66,7 @@ class RewardServiceWrapper(gymnasium.Wrapper[Observation, Action, Observation, A
         """A step, paid by the service. Raises `UnknownRewardError` where nobody knows and there is
         no fall-back."""
         id = self._rollout.id
-        with self._rollout.acting(action):
+        with self._rollout.acting_for_pay(action):
             observation, own, terminated, truncated, info = self.env.step(action)
         ended = "it terminated" if terminated else "it was truncated" if truncated else None
         paid = (

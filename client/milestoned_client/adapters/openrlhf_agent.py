@@ -91,7 +91,6 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         self._step = begun(await self._episode.step(action={"text": text}))
         feedback, done = await self.act(text)
         self._is_closed = done
-        await self._episode.end_step()
         paid = await self._paid(self._episode, done)
         if self._settings.fold == "known":
             return await self._fold_known(self._episode, paid, feedback, done)
@@ -140,9 +139,11 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         not paid again."""
         try:
             # A close would seal at once.
-            sealed = await episode.reward(self._step, wait_s=self._settings.wait_s)
+            reward = (await episode.seal_step(self._step, wait_s=self._settings.wait_s)).reward
+            if not reward.settled:
+                reward = await episode.reward(self._step, wait_s=self._settings.wait_s)
             if not done:
-                return together([sealed])
+                return together([reward])
             closing = await episode.close("the rollout ended", wait_s=self._settings.wait_s)
         except UNANSWERED as error:
             return Paid(None, str(error))

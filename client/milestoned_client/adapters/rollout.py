@@ -11,7 +11,7 @@ from milestoned_client.adapters.scoring import UNANSWERED, Found, score_now, sha
 from milestoned_client.adapters.settings import AdapterSettings
 from milestoned_client.control import Control, ControlDir
 from milestoned_client.errors import PeerUnreachableError
-from milestoned_client.models import Closing, Noted, Sample
+from milestoned_client.models import Closing, Noted, Reward, Sample
 from milestoned_client.sync_client import Episode, RewardClient
 
 Watch = Callable[[Episode], Control | ControlDir | None]
@@ -27,6 +27,7 @@ class Rollout:
         self._episode: Episode | None = None
         self._own: RewardClient | None = None
         self._step: int | None = None
+        self._reward: Reward | None = None
 
     @property
     def id(self) -> str:
@@ -93,10 +94,26 @@ class Rollout:
         self._now.end_step()
         self._step = step
 
+    @contextmanager
+    def acting_for_pay(self, action: object) -> Iterator[int]:
+        """A step as in `acting`, whose end waits for the reward that `paid` is asked for next: one
+        request instead of two."""
+        step = begun(self._now.step(action=plain(action)))
+        self._reward = None
+        yield step
+        try:
+            self._reward = self._now.seal_step(step, wait_s=self._settings.wait_s).reward
+        except UNANSWERED:
+            self._now.end_step(step)  # it may not have ended; its reward is asked for by `paid`
+        self._step = step
+
     def paid(self) -> Paid:
         """What the step that just ended was worth."""
+        step, known = self._step or 0, self._reward
+        if known is not None and known.step == step and known.settled:
+            return together([known])
         try:
-            return together([self._now.reward(self._step or 0, wait_s=self._settings.wait_s)])
+            return together([self._now.reward(step, wait_s=self._settings.wait_s)])
         except UNANSWERED as error:
             return Paid(None, str(error))
 

@@ -86,7 +86,7 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
         if not self._acts:
             sample = Sample(label=self._label, answer=last_text(action))
             return self._output(payout_of(score_now([sample], self._settings)[0]), [], True)
-        with self._rollout.acting({"text": action}):
+        with self._rollout.acting_for_pay({"text": action}):
             seen, last = self.act(action)
         done = last or self.turns >= self.max_turns
         paid = self._rollout.close("the rollout ended") if done else self._rollout.paid()
