@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TypeVar
 
 T = TypeVar("T")
+Launch = Callable[..., "subprocess.Popen[bytes]"]
 
 END_S = 10.0
 """How long a process may take to end by itself, in seconds."""
@@ -26,16 +27,21 @@ class PartFailedError(Exception):
 
 class DemoProcess:
     """One running process. It has a process group of its own, so that what it starts ends with
-    it."""
+    it. ``launch`` starts it, with what `subprocess.Popen` is given."""
 
     def __init__(
-        self, name: str, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str],
+        log: Path,
+        env: Mapping[str, str] | None = None,
+        launch: Launch = subprocess.Popen,
     ) -> None:
         self.name = name
         self.log = log
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as out:
-            self.process = subprocess.Popen(
+            self.process = launch(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=out,
@@ -110,10 +116,11 @@ class DemoProcess:
 
 
 class DemoProcesses:
-    """All the processes of one run; leaving the context ends them, the last started first."""
+    """All the processes of one run; leaving the context ends them, the last started first.
+    ``launch``: as a `DemoProcess` takes it."""
 
-    def __init__(self, logs: Path) -> None:
-        self._logs = logs
+    def __init__(self, logs: Path, launch: Launch = subprocess.Popen) -> None:
+        self._logs, self._launch = logs, launch
         self._parts: list[DemoProcess] = []
 
     def start(
@@ -122,7 +129,7 @@ class DemoProcesses:
         """Start one more; what it says goes to ``name.log``. Raises `PartFailedError` where it
         can't."""
         try:
-            part = DemoProcess(name, command, self._logs / f"{name}.log", env)
+            part = DemoProcess(name, command, self._logs / f"{name}.log", env, self._launch)
         except OSError as error:
             raise PartFailedError(f"{name} can't be started: {command[0]}: {error}") from error
         self._parts.append(part)

@@ -8,22 +8,27 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 from tests.support.ports import free_port
+from tests.support.preloaded import launch
 
 ROOT = Path(__file__).parents[2]
 
 
 class Process:
-    """One service over ``data``; started again it has the same data and port."""
+    """One service over ``data``; started again it has the same data and port. ``fresh``: its
+    imports are its own."""
 
-    def __init__(self, data: Path, *options: str) -> None:
+    def __init__(self, data: Path, *options: str, fresh: bool = False) -> None:
         self.data, self._options = data, options
         self.port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._launch: Callable[..., Any] = subprocess.Popen if fresh else launch
+        self._process: Any = None
 
     @property
     def url(self) -> str:
@@ -39,7 +44,7 @@ class Process:
     def pid(self) -> int:
         """Its number, while it runs."""
         assert self._process is not None
-        return self._process.pid
+        return int(self._process.pid)
 
     def start(self) -> None:
         """Start it and wait until it is ready."""
@@ -56,7 +61,7 @@ class Process:
             str(self.port),
         ]
         command += self._options
-        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+        self._process = self._launch(command, cwd=ROOT, stdout=subprocess.DEVNULL)
         while not told.exists():
             assert self._process.poll() is None, (
                 f"the service ended with {self._process.returncode}"
@@ -81,7 +86,7 @@ class Process:
     def _end(self, how: signal.Signals) -> int:
         assert self._process is not None
         os.kill(self._process.pid, how)
-        return self._process.wait(timeout=60)
+        return int(self._process.wait(timeout=60))
 
 
 def milestoned(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

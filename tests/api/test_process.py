@@ -24,7 +24,7 @@ from tests.support.logs import clicked, episode, went
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[Process]:
     """A running service."""
-    found = Process(tmp_path / "data")
+    found = Process(tmp_path / "data", fresh=True)
     found.start()
     yield found
     found.stop_if_running()

@@ -18,6 +18,7 @@ from tests.faults.checks import whole
 from tests.faults.moments import Moments
 from tests.faults.script import run, task
 from tests.support.postgres import needs_postgres
+from tests.support.preloaded import launch
 from tests.support.stack import Stack, gist
 from tests.support.wire import Wire
 
@@ -34,7 +35,7 @@ def second(stack: Stack, database: str) -> Iterator[DemoService]:
     folder = stack.folder / "second"
     (folder / "replica").mkdir(parents=True)
     (folder / "replica" / "admin.token").write_text(stack.service.token)
-    with DemoProcesses(folder / "logs") as parts:
+    with DemoProcesses(folder / "logs", launch) as parts:
         yield start_service(parts, folder / "replica", 0, database, SHARED)
 
 

@@ -19,6 +19,7 @@ from milestoned_client import ControlDir, Episode, Reward, RewardClient
 from lab.demo.parts import DemoDaemon, DemoService, start_daemon, start_service, start_shop
 from lab.demo.processes import DemoProcesses
 from tests.support.ports import free_port
+from tests.support.preloaded import launch
 
 SEAL_S = 30.0
 """How long a reward may take on a busy machine."""
@@ -48,7 +49,7 @@ class Stack:
         self.states = folder
         """Where the daemons' state folders are."""
         self._database, self._serve_with, self._watch_with = database, serve_with, watch_with
-        self._parts = DemoProcesses(folder / "logs")
+        self._parts = DemoProcesses(folder / "logs", launch)
         self._clients: list[RewardClient] = []
         self._watching: tuple[Sequence[str], Sequence[Path]] = ((), ())
         self._service = service

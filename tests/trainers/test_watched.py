@@ -17,6 +17,7 @@ from milestoned_client.adapters.gymnasium import RewardServiceWrapper
 
 from lab.demo.parts import DemoService, start_daemon, start_service
 from lab.demo.processes import DemoProcesses
+from tests.support.preloaded import launch
 from tests.support.stack import PATIENT
 
 TASK: dict[str, Any] = {
@@ -61,7 +62,7 @@ class Desk(gymnasium.Env[Any, Any]):
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Iterator[DemoProcesses]:
-    with DemoProcesses(tmp_path / "logs") as found:
+    with DemoProcesses(tmp_path / "logs", launch) as found:
         yield found
     scoring.close_now()
 
