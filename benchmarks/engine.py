@@ -14,7 +14,7 @@ from detectors.model.codec import decode_segment
 from detectors.model.types import Segment
 from detectors.task.ruleset import Ruleset
 
-EVENTS, ROUNDS, QUICK_ROUNDS = 100_000, 7, 3
+EVENTS, ROUNDS, QUICK_ROUNDS = 100_000, 7, 5
 UNINDEXED_EVENTS = 5_000
 """Of a log for rules without an index: a thousand of them are asked at each event of their kinds."""
 
