@@ -20,7 +20,7 @@ from agentd.session.step_state import StepError
 from agentd.uplink.http import Service, words
 from agentd.uplink.uploader import Shipper
 
-WAIT_MS = 20_000
+WAIT_MS = 30_000
 SAYINGS = {
     "agent.answered": ("text",),
     "agent.evidence_submitted": ("criterion", "events", "pictures"),

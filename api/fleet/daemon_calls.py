@@ -14,7 +14,7 @@ from api.core.notify import CALLED, LOG, Notifier, called_of
 from detectors.model.caches import SizedCache
 from detectors.model.memory import size_of
 
-CALL = 1 / 3
+CALL = 1 / 2
 SILENT = 3 / 4
 """How long a daemon outside the fleet waits for commands, and after how long it counts as silent,
 as parts of the time after which a sandbox of the fleet is lost."""

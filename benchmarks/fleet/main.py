@@ -45,7 +45,7 @@ LONG_STEP_S = 30.0
 
 class Load(NamedTuple):
     """The counters at one moment: what was accepted, seconds of processor time by role, bytes of
-    the database."""
+    the database, its transactions."""
 
     at: float
     events: float
@@ -53,6 +53,7 @@ class Load(NamedTuple):
     segments: float
     cpu: dict[str, float]
     database: int
+    transactions: int
 
 
 class Replica(NamedTuple):
@@ -205,7 +206,7 @@ def _load(
         _sum(texts, "milestoned_rewards_sealed_total"),
         _sum(texts, "milestoned_segments_total"),
         cpu,
-        _size(database),
+        *_ask_postgres(database),
     )
 
 
@@ -214,11 +215,19 @@ def _sum(texts: list[str], name: str) -> float:
     return sum(float(value) for text in texts for value in pattern.findall(text))
 
 
-def _size(database: str) -> int:
-    async def ask() -> int:
+def _ask_postgres(database: str) -> tuple[int, int]:
+    """Return the database's size in bytes, and how many transactions it has committed; a statement
+    outside of one counts as one."""
+
+    async def ask() -> tuple[int, int]:
         conn = await asyncpg.connect(database)
         try:
-            return int(await conn.fetchval("SELECT pg_database_size(current_database())"))
+            row = await conn.fetchrow(
+                "SELECT pg_database_size(datname), xact_commit FROM pg_stat_database"
+                " WHERE datname = current_database()"
+            )
+            assert row is not None, "the database that answers is there"
+            return int(row[0]), int(row[1])
         finally:
             await conn.close()
 
@@ -276,6 +285,13 @@ def _report(
         wanted = at_most(bounds[role]) if role in bounds else NEITHER
         report.add(row, single(used / max(steps, 1) * 1000), "ms", wanted)
         report.add(f"{role}: memory", single(memory[role] / (1 << 20)), "MiB", LOWER)
+    transactions = after.transactions - before.transactions
+    report.add(
+        "transactions at Postgres a step",
+        single(transactions / max(steps, 1)),
+        "transactions",
+        LOWER,
+    )
     report.add(
         "database, bytes an event",
         single((after.database - before.database) / max(events, 1)),

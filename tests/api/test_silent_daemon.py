@@ -19,7 +19,7 @@ from tests.api.test_readiness import OPENED, Daemon, asked
 from tests.support.stack import Stack
 
 LOST_S = 6.0
-"""Of `--sandbox-lost-s`: a daemon calls every 2 s, and counts as silent after 4.5 s."""
+"""Of `--sandbox-lost-s`: a daemon calls every 3 s, and counts as silent after 4.5 s."""
 SHORT = ("sh", "-c", f'exec "$@" --sandbox-lost-s {LOST_S:g}', "sh")
 WAIT_S = 60.0
 
