@@ -3,7 +3,7 @@ it, so that what is proposed is what is paid."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
@@ -12,7 +12,7 @@ from api.proposal.candidates import ANY_TEXT, TaskCandidate, candidates_of, join
 from api.proposal.slots import Values, fill_task, with_slots
 from api.proposal.states import state_candidates
 from api.proposal.weighing import EVEN_WEIGHTS
-from api.suggestions.drawn_texts import is_moment, looks_drawn, parts_of
+from api.suggestions.drawn_texts import MAY_BE_DRAWN, list_drawn
 from detectors.engine.engine import Engine
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue
@@ -115,25 +115,10 @@ def _name_drawn(milestones: Sequence[ConditionSupport], run: RecordedRun) -> Ite
     """Yield a note of what a run's conditions ask that looks drawn, or like the time of doing,
     though nobody typed it."""
     typed = {str(event.data.get("value")) for event in run.events if event.kind == "field.filled"}
-    asked = [text for one in milestones for text in _list_texts(one.candidate.when)]
-    found = [part for text in asked for _, part in parts_of(text) if looks_drawn(part)]
-    found += filter(is_moment, asked)
-    drawn = [part for part in dict.fromkeys(found) if part not in typed]
+    found = list_drawn([one.candidate.when for one in milestones])
+    drawn = [part for part in found if part not in typed]
     if drawn:
-        yield f"may be drawn anew in each run, and then nobody meets it: {', '.join(drawn)}"
-
-
-def _list_texts(value: JsonValue) -> Iterator[str]:
-    """Yield the keys, texts and numbers in a condition."""
-    if isinstance(value, str | int | float):
-        yield str(value)
-    elif isinstance(value, Mapping):
-        yield from value
-        for part in value.values():
-            yield from _list_texts(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _list_texts(part)
+        yield f"{MAY_BE_DRAWN}: {', '.join(drawn)}"
 
 
 def find_anchor(support: ConditionSupport, proposal: Proposal) -> ConditionSupport | None:

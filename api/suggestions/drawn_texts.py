@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise
 
+from detectors.model.json_value import JsonValue
+
+MAY_BE_DRAWN = "may be drawn anew in each run, and then nobody meets it"
+"""What is said of a value that a task asks and that looks drawn."""
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_GROUPS = re.compile(r"[A-Z0-9]{3,}(?:-[A-Z0-9]{3,})+")
+_GROUPS = re.compile(r"(?!(?:19|20)\d\d-(?:19|20)\d\d$)[A-Z0-9]{3,}(?:-[A-Z0-9]{3,})+")
 _RUN = re.compile(r"[A-Za-z0-9_~+/=.-]{16,}")
 _HEX = re.compile(r"[0-9a-f]{12,}|[0-9A-F]{12,}")
 _OPEN = re.compile(rf"{UUID.pattern}|\b(?=[a-f]*\d)[0-9a-f]{{12,}}\b|\d+")
 _PART = re.compile(r"[^\s/?&=#:,;()<>\[\]\"']+")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|1[0-9]{12}")
+_WORDS = re.compile(r"(?:[A-Z]?[a-z]{2,})+")
+_BETWEEN = re.compile(r"[_~+/=.-]")
 _MAX_PARTS = 1_000
+_MAX_DRAWN = 128
+"""Characters of a text that may have been drawn; a longer one is a document."""
 
 
 def open_text(text: str) -> str:
@@ -42,7 +50,42 @@ def looks_drawn(text: str) -> bool:
     digits = sum(letter.isdigit() for letter in text)
     if _HEX.fullmatch(text) or _GROUPS.fullmatch(text):
         return digits >= 2
-    return bool(_RUN.fullmatch(text)) and digits >= 3 and _is_mixed(text)
+    is_random = bool(_RUN.fullmatch(text)) and (
+        (digits >= 3 and _is_mixed(text)) or _is_shuffled(text)
+    )
+    return is_random and not _is_of_words(text)
+
+
+def list_drawn(value: JsonValue) -> list[str]:
+    """List what in the keys, texts and numbers of a condition looks drawn, or like the time of
+    doing, each once."""
+    texts = list(_list_texts(value))
+    found = [part for text in texts for _, part in parts_of(text) if _is_short_drawn(part)]
+    found += filter(is_moment, texts)
+    return list(dict.fromkeys(found))
+
+
+def _is_short_drawn(text: str) -> bool:
+    return len(text) <= _MAX_DRAWN and looks_drawn(text)
+
+
+def _list_texts(value: JsonValue) -> Iterator[str]:
+    """Yield the keys, texts and numbers in a condition."""
+    if isinstance(value, str | int | float):
+        yield str(value)
+    elif isinstance(value, Mapping):
+        yield from value
+        for part in value.values():
+            yield from _list_texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _list_texts(part)
+
+
+def _is_of_words(text: str) -> bool:
+    """Whether most of a text is words with signs between them, as in a page's address."""
+    words = [part for part in _BETWEEN.split(text) if _WORDS.fullmatch(part)]
+    return 2 * sum(map(len, words)) > sum(map(str.isalnum, text))
 
 
 def _is_mixed(text: str) -> bool:
@@ -50,3 +93,13 @@ def _is_mixed(text: str) -> bool:
     kinds = ["d" if letter.isdigit() else "a" for letter in text if letter.isalnum()]
     changes = sum(kind != following for kind, following in pairwise(kinds))
     return changes >= 4
+
+
+def _is_shuffled(text: str) -> bool:
+    """Whether small letters, capitals and digits change places as often as in a text that was drawn
+    of all three: in 0.6 of places, in words put together seldom."""
+    kinds = [
+        "d" if one.isdigit() else "u" if one.isupper() else "l" for one in text if one.isalnum()
+    ]
+    changes = sum(kind != following for kind, following in pairwise(kinds))
+    return len({*kinds}) == 3 and changes >= 0.45 * len(kinds)

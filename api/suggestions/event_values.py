@@ -56,11 +56,11 @@ def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         str(name): value
         for name, value in parsed.items()
         if "." not in str(name)
-        and _is_told(str(name))
+        and not is_of_the_page(str(name))
         and ((isinstance(value, str) and short_text(value)) or type(value) in (int, float))
     }
 
 
-def _is_told(name: str) -> bool:
-    """Whether a field's value says what was done."""
-    return "".join(filter(str.isalnum, name)).lower() not in _OF_THE_PAGE
+def is_of_the_page(name: str) -> bool:
+    """Return whether a page draws the field's value for each request, as its name says."""
+    return "".join(filter(str.isalnum, name)).lower() in _OF_THE_PAGE

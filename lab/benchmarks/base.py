@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from detectors.model.json_value import JsonObject
+from api.suggestions.drawn_texts import MAY_BE_DRAWN, list_drawn
+from detectors.model.json_value import JsonObject, objects_in, read_text
 
 
 class BadSourceError(ValueError):
@@ -30,6 +31,18 @@ class Imported:
     spec: JsonObject | None
     kind: str
     remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def from_spec(
+        cls, name: str, spec: JsonObject, kind: str, remarks: Sequence[str] = ()
+    ) -> Imported:
+        """A task, with a remark on what it asks that looks drawn: whether that was there before the
+        agent came, the benchmark does not say. What the instruction names was not drawn."""
+        instruction = read_text(spec, "instruction", "").lower()
+        asked = [step["when"] for step in objects_in(spec["milestones"])]
+        drawn = [part for part in list_drawn(asked) if part.lower() not in instruction]
+        said = [f"{MAY_BE_DRAWN}: {', '.join(drawn):.300}"] if drawn else []
+        return cls(name, spec, kind, (*remarks, *said))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from agentd.masking import MASK
 from api.suggestions.drawn_texts import looks_drawn
 from detectors.matchers import StateMatch, third_party
 from detectors.model.codec import canonical
@@ -23,7 +24,7 @@ from detectors.model.json_value import JsonObject, JsonValue, objects_in
 from lab.benchmarks.dates import day_of
 from lab.benchmarks.state_filters import GIVEN, MAX_OTHERS, test_of, tests_of
 from lab.benchmarks.state_place import AT, StatePlace, json_text, key_step
-from lab.benchmarks.state_values import ID_WORDS, MASK, Context, is_system_time, words_of
+from lab.benchmarks.state_values import ID_WORDS, Context, is_system_time, words_of
 
 Fact = dict[str, JsonValue]
 Row = JsonObject

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from agentd.masking import Masker
 from api.suggestions.drawn_texts import UUID, looks_drawn, parts_of
 from detectors.model.json_value import JsonObject, JsonValue
 from lab.benchmarks.dates import (
@@ -46,9 +47,6 @@ _REMARKS = {
     "day": _UNNAMED_DAY,
 }
 """What is said at import of a value of a kind."""
-MASK = "***"
-"""What the daemon writes in place of a secret."""
-
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SYSTEM = frozenset(
     "created updated modified edited changed touched saved synced timestamp".split()
@@ -72,15 +70,6 @@ _NUMBERED = frozenset(
     "key code prefix suffix number reference ref confirmation tracking serial receipt".split()
 )
 """What it may draw or number: where the values at the start are all different and have digits."""
-_MASKED = re.compile(
-    r".*(?:password|passwd|pwd|passphrase|passcode).*"
-    r"|.*(?:token|secret|(?:api|secret|access|private|signing|encryption)key"
-    r"|onetime(?:code|password)|(?:verification|mfa|2fa|otp|recovery|security|card)code"
-    r"|card(?:number|no)|creditcard|cc(?:number|num|csc)|sess(?:ion)?id"
-    r"|authorization|credential|xamzsignature|xgoogsignature)\d*"
-    r"|pw|pass"
-)
-_MASKED_LAST = frozenset("otp totp cvc cvv csc jwt sid bearer".split())
 _COUNTER = re.compile(
     r"_.*|.*[cC]ount|_?(?:next|last)\w*(?:[iI]d|[nN]umber|[nN]o|[sS]eq)"
     r"|version|revision|rev|etag|seq|sequence"
@@ -129,13 +118,10 @@ def _names_time(key: str) -> bool:
     return is_done_time(key) or not (_TIMES | _WANTED).isdisjoint(words_of(key))
 
 
-def is_masked(key: str) -> bool:
-    """Whether the daemon masks what stands under ``key``: a secret by its name."""
-    words = words_of(key)
-    letters = [word for word in words if not word.isdigit()]
-    if not letters:
-        return False
-    return letters[-1] in _MASKED_LAST or _MASKED.fullmatch("".join(words)) is not None
+def is_masked(key: str, value: object) -> bool:
+    """Whether the daemon masks ``value`` under ``key``, or a part of it: by its name or its
+    shape."""
+    return bool(Masker().mask_json(value, key) != value)
 
 
 def leaves(value: JsonValue, key: str = "") -> Iterator[tuple[str, JsonValue]]:
@@ -308,7 +294,7 @@ class Context:
         is_text = isinstance(value, str)
         if is_counter(key):
             return "count"
-        if is_masked(key) and _has_content(value):
+        if is_masked(key, value):
             return "masked"
         if json_text(value) in self.references and (is_text or words & ID_WORDS):
             return "reference"
@@ -434,14 +420,6 @@ def _is_environment(key: str) -> bool:
     """Whether a key names where the one who did it sat: an address of the network, a browser."""
     words = words_of(key)
     return "ip" in words or ("user", "agent") in pairwise(words)
-
-
-def _has_content(value: object) -> bool:
-    """Whether a daemon finds something to mask in a value: a text that is not empty, or a
-    number."""
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, str | int | float) and value != ""
 
 
 def _leaf_texts(patch: Sequence[JsonObject]) -> frozenset[tuple[str, str]]:

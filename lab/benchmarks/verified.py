@@ -27,6 +27,7 @@ from detectors.model.json_value import (
 )
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.verified_checks import UnjudgedError, check, expected_of, unwanted_request
+from lab.benchmarks.verified_drawn import open_drawn
 from lab.benchmarks.verified_forms import draft_fields, is_draft
 from lab.benchmarks.verified_sites import Sites
 from lab.benchmarks.verified_values import answer
@@ -143,7 +144,7 @@ def _imported(task: JsonObject, sites: Sites) -> Imported:
         if config.get("evaluator", expected) != expected:
             raise UnjudgedError(f"eval.{number}: got {config['evaluator']}, wanted {expected}")
     kind = str(expected_of(answer_check)["task_type"])
-    checks = _NetworkChecks(kind, network, sites)
+    checks = _NetworkChecks(kind, str(task["intent"]), network, sites)
     status = expected_of(answer_check)["status"]
     if kind != "retrieve" and status == "SUCCESS" and not checks.required:
         raise UnjudgedError(f"eval: wanted a check of what a task to {kind} does, got none")
@@ -169,15 +170,18 @@ def _imported(task: JsonObject, sites: Sites) -> Imported:
             {"id": "goal", "when": {"goal": goal}, "must_hold_at_end": True},
         ],
     }
-    return Imported(str(task["task_id"]), spec, kind, tuple(checks.remarks))
+    return Imported.from_spec(str(task["task_id"]), spec, kind, checks.remarks)
 
 
 class _NetworkChecks:
     """The checks of a task's requests. ``steps``: milestones, of which ``required`` are the goal's;
     ``holding``: conditions that the goal wants at the end; ``remarks``: what is said at import."""
 
-    def __init__(self, kind: str, network: Sequence[JsonObject], sites: Sites) -> None:
+    def __init__(
+        self, kind: str, instruction: str, network: Sequence[JsonObject], sites: Sites
+    ) -> None:
         self._kind = kind
+        self._instruction = instruction
         self._sites = sites
         self.steps: list[JsonObject] = []
         self.required: list[str] = []
@@ -189,7 +193,15 @@ class _NetworkChecks:
         for number, config in enumerate(network, 1):
             self._add(number, config)
 
-    def _add(self, number: int, config: JsonObject) -> None:
+    def _add(self, number: int, whole: JsonObject) -> None:
+        opened = open_drawn(whole, self._instruction)
+        config = opened.config
+        self.remarks += opened.remarks(number)
+        if opened.is_of_any:
+            raise UnjudgedError(
+                f"check {number}: all that it asks of a request is drawn or masked, so that any"
+                " other to its address would be paid"
+            )
         if config.get("should_not_exist"):
             self.holding.append({"none_of": [unwanted_request(config, self._sites)]})
         elif is_draft(config):

@@ -214,7 +214,7 @@ def _imported(name: str, task: JsonObject, sites: Mapping[str, str]) -> Imported
             {"id": "goal", "when": {"goal": {"requires": [*steps.required]}}},
         ],
     }
-    return Imported(name, spec, steps.kind, tuple(remarks))
+    return Imported.from_spec(name, spec, steps.kind, remarks)
 
 
 class _NodeSteps:

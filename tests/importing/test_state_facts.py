@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
-from agentd.masking import names
 from detectors.engine.engine import Engine
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
@@ -220,6 +219,19 @@ CASES: dict[str, Case] = {
         [{"/tickets/2/title": "Other"}],
         "not asked: the daemon masks it: $.tickets[new].sharePassword",
     ),
+    "what the daemon masks by its shape is not asked": Case(
+        "Create a ticket Search, to be paid by 4111 1111 1111 1111.",
+        [new("/tickets/2", ticket(paidBy="4111 1111 1111 1111"))],
+        {},
+        [{"/tickets/2/title": "Other"}],
+        "not asked: the daemon masks it: $.tickets[new].paidBy",
+    ),
+    "words with numbers between them were not drawn": Case(
+        "Create a ticket Search.",
+        [new("/tickets/2", ticket(slug="plan-of-room-b12-and-c3-v2", years="2025-2026"))],
+        {},
+        [{"/tickets/2/slug": "plan-of-room-b12-and-c4-v2"}, {"/tickets/2/years": "2024-2025"}],
+    ),
     "a word under a name of codes is asked": Case(
         "Switch to French.",
         [{"op": "replace", "path": "/profile/language", "value": "fr-FR"}, new("/profile/languageCode", "fra")],
@@ -380,20 +392,25 @@ def test_a_task_that_any_change_would_meet_is_refused_by_name(name: str, tmp_pat
     assert said.get(name, "$.profile.updatedAt") in one.remarks[0]
 
 
-def test_what_the_daemon_masks_by_its_name_is_known_here() -> None:
-    """The two lists can't be one, since neither side imports the other."""
-    lists = (names.ANYWHERE, names.AT_THE_END, names.WHOLE_WORD, names.WHOLE_NAME)
-    assert [name for one in lists for name in one if not is_masked(name)] == []
-    assert [
-        name
-        for name in ("userAccessToken", "new_password2", "X-Api-Key", "card[cvc]")
-        if not is_masked(name)
-    ] == []
-    assert [
-        name
-        for name in ("boardingPass", "token_count", "keyPrefix", "title", "keys", "3")
-        if is_masked(name)
-    ] == []
+@pytest.mark.parametrize(
+    ("key", "value", "masked"),
+    [
+        ("apiToken", "abcd", True),
+        ("new_password2", "abcd", True),
+        ("pin", 1234, False),
+        ("number", "4111 1111 1111 1111", True),
+        ("number", 4111111111111111, True),
+        ("note", "Charge 4111 1111 1111 1111.", True),
+        ("note", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", True),
+        ("apiToken", "", False),
+        ("boardingPass", "abcd", False),
+        ("token_count", 3, False),
+    ],
+)
+def test_what_the_daemon_masks_by_name_or_shape_is_known_here(
+    key: str, value: Any, masked: bool
+) -> None:
+    assert is_masked(key, value) is masked
 
 
 def test_what_two_runs_have_otherwise_is_not_asked(tmp_path: Path) -> None:

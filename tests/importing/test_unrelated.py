@@ -2,8 +2,8 @@
 MiniWoB++'s.
 
 WebArena-Infinity's, whose tasks are made of a difference between two states, have a property of
-their own (test_state_fuzz.py). No other importer makes a task of a difference: no counter, time of
-doing or drawn code is asked.
+their own (test_state_fuzz.py). No other importer makes a task of a difference; what WebArena-Verified
+asks of requests has a table of its own (test_verified_drawn.py).
 """
 
 from __future__ import annotations

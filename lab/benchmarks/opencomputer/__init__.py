@@ -246,7 +246,7 @@ def _imported(name: str, task: JsonObject) -> Imported:
     if asked:
         spec["probes"] = [_probe(number, one) for number, one in asked]
     check_task(spec)
-    return Imported(name, spec, PART if unknown else WHOLE, tuple(remarks))
+    return Imported.from_spec(name, spec, PART if unknown else WHOLE, remarks)
 
 
 def _goal(told: list[tuple[int, Told]]) -> JsonObject:

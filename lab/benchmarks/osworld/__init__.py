@@ -114,7 +114,7 @@ def _task(
     kinds = {part.kind for _, part in parts}
     kind = next(kind for kind in reversed(KINDS) if kind in kinds)
     remarks += [remark for _, part in parts for remark in part.remarks]
-    return Imported(place, spec, kind, tuple(remarks))
+    return Imported.from_spec(place, spec, kind, remarks)
 
 
 def _refusal_reason(error: Exception) -> str:
