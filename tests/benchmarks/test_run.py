@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from inspect import signature
 from math import e, exp, sqrt
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from benchmarks.measure import (
     ratio,
     single,
 )
-from benchmarks.parts import choose_parts
+from benchmarks.parts import PARTS, Options, _arguments, choose_parts
 from benchmarks.report import PartReport
 from benchmarks.run import run_parts
 from benchmarks.run_file import read_run
@@ -202,3 +204,14 @@ def test_the_short_form_leaves_out_what_takes_its_time() -> None:
     full, quick = choose_parts([], is_quick=False), choose_parts([], is_quick=True)
     assert set(full) - set(quick) == {"fleet-1000"}
     assert choose_parts(["soak"], is_quick=True) == ["soak"]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_of_the_table_is_a_function_that_takes_a_report(name: str) -> None:
+    part = PARTS[name]
+    function = getattr(import_module(f"benchmarks.{part.module}"), part.function)
+    first, *others = signature(function).parameters.values()
+    assert first.annotation == "PartReport"
+    given = _arguments(name, Options(1.0, 10, 5.0), PartReport(name))
+    required = [parameter for parameter in others if parameter.default is parameter.empty]
+    assert len(required) <= len(given) <= len(others)
