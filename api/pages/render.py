@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from api.rewards.rendering import unpaid_in_words
 from detectors.model.rewards import MilestoneJson, RewardJson
 
 STATIC = Path(__file__).with_name("static")
+_EVENT = re.compile(r"\bevent ([0-9]{1,15})\b", re.ASCII)
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -51,7 +53,18 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for filter in (number, format_change, seconds, moment, clip, percent, ago, label_text, telling):
+    for filter in (
+        number,
+        format_change,
+        seconds,
+        moment,
+        clip,
+        percent,
+        ago,
+        label_text,
+        telling,
+        split_at_events,
+    ):
         made.filters[filter.__name__] = filter
     made.globals["static"] = static_path
     made.globals["unpaid"] = unpaid
@@ -70,6 +83,18 @@ def page(
     return Response(
         render(name, **data), status, {**HEADERS, **(headers or {})}, "text/html; charset=utf-8"
     )
+
+
+def split_at_events(text: str) -> list[tuple[str, str]]:
+    """Split a reason before and after each ``event N`` in it: pairs of a piece and N, which is
+    empty for a piece that names no event."""
+    pieces = []
+    at = 0
+    for found in _EVENT.finditer(text):
+        pieces += [(text[at : found.start()], ""), (found[0], found[1])]
+        at = found.end()
+    pieces.append((text[at:], ""))
+    return [piece for piece in pieces if piece[0]]
 
 
 def static_path(name: str) -> str:

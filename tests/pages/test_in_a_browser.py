@@ -179,6 +179,8 @@ async def test_what_is_not_known_is_shown_as_such(site: Site, page: Page) -> Non
     await expect(page.locator("a.step[aria-current]")).to_contain_text("1 gap")
     await expect(page.locator(".verdict")).to_contain_text("Not known, masked: ")
     await is_accessible(page)
+    await page.locator(".verdict").get_by_role("link", name="event 3").click()
+    await expect(page.get_by_role("heading", name="Event 3")).to_be_visible()
 
 
 @pytest.mark.slow
