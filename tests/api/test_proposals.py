@@ -170,15 +170,18 @@ def test_events_of_all_recordings_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     assert int(value) == 2 * 8
 
 
-def long_request(steps: int) -> ProposalRequest:
-    """A request that takes seconds: one success of many steps."""
-    step = [
-        went("/shop"),
-        clicked("Order"),
-        filled("Amount", "2"),
-        finished("POST", "/orders/7", 200),
+def long_request(steps: int, kinds: int = 1) -> ProposalRequest:
+    """A request of one success of many steps, of so many kinds; of 1,000 kinds it takes seconds."""
+    done = [
+        [
+            went(f"/shop/{step % kinds}"),
+            clicked(f"Order {step % kinds}"),
+            filled("Amount", "2"),
+            finished("POST", f"/orders/{step % kinds}", 200),
+        ]
+        for step in range(steps)
     ]
-    recording = lines("long.jsonl", "good", *([step] * steps))
+    recording = lines("long.jsonl", "good", *done)
     content: JsonObject = {"lines": recording["lines"]}
     recordings: list[RequestedRecording] = [
         {"name": "long.jsonl", "outcome": "good", "content": content, "instruction": None}
@@ -187,19 +190,19 @@ def long_request(steps: int) -> ProposalRequest:
 
 
 @pytest.mark.parametrize(
-    ("budget", "limit"),
+    ("budget", "request_of", "limit"),
     [
-        (ProposalBudget(cpu_s=1), "1 s of a core"),
-        (ProposalBudget(memory=64 << 20), "64 MiB of memory"),
-        (ProposalBudget(deadline_s=0.01), "0.01 s"),
+        (ProposalBudget(cpu_s=1), (2_000, 1_000), "1 s of a core"),
+        (ProposalBudget(memory=64 << 20), (4_000,), "64 MiB of memory"),
+        (ProposalBudget(deadline_s=0.01), (4,), "0.01 s"),
     ],
     ids=["processor", "memory", "deadline"],
 )
 async def test_what_exceeds_a_budget_is_refused_with_that_budget(
-    budget: ProposalBudget, limit: str
+    budget: ProposalBudget, request_of: tuple[int, ...], limit: str
 ) -> None:
     with pytest.raises(BadTestError) as refused:
-        await ApartProposer(budget=budget).propose("one", long_request(4_000))
+        await ApartProposer(budget=budget).propose("one", long_request(*request_of))
     assert refused.value.wanted == f"recordings of which a task is made within {limit}"
 
 

@@ -143,13 +143,15 @@ FAULTS: dict[str, Answer | None] = {
     "wrong key": Answer(401),
     "no such path": Answer(404),
     "elsewhere": Answer(302),
-    "slow": Answer(delay_s=0.3),
+    "slow": Answer(delay_s=1.0),
     "a proxy's page": PROXY_PAGE,
     "no protobuf": Answer(200, "application/x-protobuf", b"\xff\xff\xff\xff"),
     "no JSON": Answer(200, "application/json", b"[1"),
     "a list": Answer(200, "application/json", b"[1]"),
     "endless": Answer(200, "application/x-protobuf", b"\x0a" * 200_000),
 }
+TIMEOUTS_S = {"slow": 0.5}
+"""How long a collector may take to answer, where that is what it is about."""
 
 
 @on_sqlite
@@ -159,7 +161,7 @@ async def test_a_collector_with_a_fault_is_in_no_rewards_way_and_loses_nothing(
 ) -> None:
     if store.url and fault not in ("down", "slow"):
         pytest.skip("what a collector answers is the same over both databases")
-    async with traced(store, receiver, timeout_s=0.1) as service:
+    async with traced(store, receiver, timeout_s=TIMEOUTS_S.get(fault, 10.0)) as service:
         answer = FAULTS[fault]
         if answer is None:
             receiver.stop()
