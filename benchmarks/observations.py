@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 from playwright.async_api import Page, async_playwright
 
+from agentd.core.logs import set_up_quietly
 from agentd.core.source import FenceLateError
 from agentd.sources.cdp import CdpSource
 from benchmarks.figures import LOWER, NEITHER
@@ -39,6 +40,7 @@ PAGES = {"a form of 20 fields": FORM, "a list of 60 lamps": SHOP, "a table of 2,
 
 def main(report: PartReport) -> None:
     """Take the measurements and report their figures."""
+    set_up_quietly()
     with Chromium() as chromium:
         asyncio.run(_measure(report, chromium.endpoint))
 

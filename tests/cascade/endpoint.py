@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -37,7 +37,10 @@ def told(value: Any) -> Response:
 
 async def ask(request: Request) -> Response:
     """One question."""
-    await request.body()
+    try:
+        await request.body()
+    except ClientDisconnect:
+        return Response(status_code=499)  # who asked has ended meanwhile
     CALLS["came"] += 1
     CALLS["now"] += 1
     CALLS["most"] = max(CALLS["most"], CALLS["now"])
