@@ -30,6 +30,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from api.core.errors import InvalidError, UnavailableError
+from api.db.sqlite_files import SqliteFiles
 
 SERVER_POOL = 8
 """Connections of one replica to Postgres, once for readers and once for writers."""
@@ -74,7 +75,8 @@ class Database:
                 path.touch(0o600)
         file = file_of(url)
         self._file = None if file is None else file.absolute()
-        self._opened = None if self._file is None else _identify(self._file)
+        self._files = None if self._file is None else SqliteFiles(self._file)
+        self._is_rescued = False
         self._threads: WeakSet[Thread] = WeakSet()
         self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
         self.reader = self._engine(self.url, readers, None)
@@ -116,14 +118,14 @@ class Database:
         self, statement: Executable, values: Mapping[str, object] | None = None
     ) -> Sequence[Any]:
         """Return all rows of one SELECT, in memory."""
-        self._refuse_other_file()
+        await self._refuse_other_files()
         with translated(self._file):
             async with self.reader.connect() as conn:
                 return (await conn.execute(statement, values)).all()
 
     async def first(self, statement: Executable, values: Mapping[str, object] | None = None) -> Any:
         """The first row of one SELECT, or None."""
-        self._refuse_other_file()
+        await self._refuse_other_files()
         with translated(self._file):
             async with self.reader.connect() as conn:
                 return (await conn.execute(statement, values)).first()
@@ -131,7 +133,7 @@ class Database:
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncConnection]:
         """A connection that commits each statement, for what belongs to a session."""
-        self._refuse_other_file()
+        await self._refuse_other_files()
         with translated(self._file):
             async with self.reader.connect() as conn:
                 yield conn
@@ -169,7 +171,8 @@ class Database:
         with translated(self._file):
             async with self._lock, self.writer.begin() as conn:
                 yield conn
-        self._refuse_other_file()
+        await self._note_sides()
+        await self._refuse_other_files()
 
     async def run(self, work: Callable[[Connection], None], *, single: bool = False) -> None:
         """Run ``work`` in the one write transaction; ``single``: to a server it is one statement,
@@ -190,20 +193,47 @@ class Database:
                 await asyncio.shield(
                     loop.run_in_executor(self._pen, _in_transaction, self._direct, work)
                 )
-        self._refuse_other_file()
+        await self._note_sides()
+        await self._refuse_other_files()
 
-    def _refuse_other_file(self) -> None:
-        """Raise `UnavailableError` where SQLite's file is not the one that was opened: a backup was
-        put in its place, or it was removed.
+    async def _note_sides(self) -> None:
+        """Remember SQLite's log once the pen has it open, which keeps it until `close`."""
+        if self._files is None or self._files.is_noted or self._pen is None or self._direct is None:
+            return
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._pen, _in_transaction, self._direct, _touch)
+        self._files.note_sides()
+
+    async def _refuse_other_files(self) -> None:
+        """Raise `UnavailableError` where one of SQLite's files is not the one that was opened: a
+        backup was put in its place, or it was removed.
 
         What is written then goes into a file that nobody can open again. It is asked after each
-        write, before anybody is told that it is kept, and before each read.
+        write, before anybody is told that it is kept, and before each read. Where the log alone is
+        gone, what was kept in it is written into the database first.
         """
-        if self._file is not None and _identify(self._file) != self._opened:
+        if self._files is None:
+            return
+        gone = self._files.file.name if self._files.is_main_gone() else None
+        if gone is None and (gone := self._files.find_gone_side()) is not None:
+            await self._rescue()
+        if gone is not None:
             raise UnavailableError(
-                f"the database's file {self._file.name} was removed, or another one was put in its"
-                " place, while the service ran: restart the service"
+                f"the database's file {gone} was removed, or another one was put in its place,"
+                " while the service ran: restart the service"
             )
+
+    async def _rescue(self) -> None:
+        """Write what stands in the log that this process alone has into the database, once; not
+        where another process has begun a log of its own."""
+        if self._is_rescued or self._files is None or self._files.is_written_by_others():
+            return
+        if self._pen is None or self._direct is None:
+            return
+        self._is_rescued = True
+        loop = asyncio.get_running_loop()
+        with translated(self._file):
+            await asyncio.shield(loop.run_in_executor(self._pen, _checkpoint, self._direct))
 
     def _connect(self, *where: Any, **options: Any) -> aiosqlite.Connection:
         """Return a connection to SQLite, not yet awaited, as SQLAlchemy makes it itself; its thread
@@ -242,13 +272,18 @@ def _join(threads: Sequence[Thread]) -> None:
         thread.join(max(until - time.monotonic(), 0))
 
 
-def _identify(file: Path) -> tuple[int, int] | None:
-    """Which file of which disk stands there; None for none."""
+def _touch(conn: Connection) -> None:
+    """Read something, so that the connection has SQLite's log open."""
+    conn.exec_driver_sql("SELECT 1 FROM sqlite_master LIMIT 1").all()
+
+
+def _checkpoint(engine: Engine) -> None:
+    """Write SQLite's log into its database."""
+    raw = engine.raw_connection()  # in a transaction, as others begin one, it is refused
     try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+        raw.cursor().execute("PRAGMA wal_checkpoint(FULL)").fetchall()
+    finally:
+        raw.close()
 
 
 def _in_transaction(engine: Engine, work: Callable[[Connection], None]) -> None:

@@ -77,10 +77,13 @@ def test_a_database_gets_from_the_daemon_what_it_lacks(
         whole(stack, shaken, task(STEPS))
 
 
-@pytest.mark.parametrize("how", ["replaced", pytest.param("removed", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "how", ["replaced", "log removed", pytest.param("removed", marks=pytest.mark.slow)]
+)
 def test_a_file_that_is_not_the_opened_one_any_more_is_refused(tmp_path: Path, how: str) -> None:
-    """A backup is moved over SQLite's file while the service runs, or the file is removed: nobody
-    is told that anything is kept, so that the daemon sends it to the service that comes after."""
+    """A backup is moved over SQLite's file while the service runs, or the file is removed, or its
+    log alone: nobody is told that anything is kept, so that the daemon sends it to the service that
+    comes after. What was kept before in a log that is removed is kept."""
     file = tmp_path / "service" / "milestoned.db"
     with Stack(tmp_path) as stack:
         calm = run(stack, tmp_path / "notes", STEPS)
@@ -90,9 +93,9 @@ def test_a_file_that_is_not_the_opened_one_any_more_is_refused(tmp_path: Path, h
             if step == SAVED:
                 saved.save()
             if step == PUT_BACK:
-                kept = [
-                    one.rename(tmp_path / one.name) for one in file.parent.glob(f"{file.name}*")
-                ]
+                gone = f"{file.name}-wal" if how == "log removed" else f"{file.name}*"
+                kept = [one.rename(tmp_path / one.name) for one in file.parent.glob(gone)]
+                assert kept
                 if how == "replaced":
                     shutil.copytree(stack.folder / "backup", file.parent, dirs_exist_ok=True)
                 for path in ("/readyz", f"/v1/episodes/{stack.episode.id}"):
