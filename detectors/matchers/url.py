@@ -22,15 +22,17 @@ from detectors.matchers.text import TEXT, TEXT_FORM, TextMatch
 from detectors.model.caches import cache_by_size, cache_short
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
+from detectors.model.kinds.limits import MAX_ADDRESS
 from detectors.model.memory import size_of
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _PLAIN = re.compile(r"(https?://[a-z0-9.-]+(?::[0-9]{1,4})?)(/[^?#%\x00-\x20]*)(?:[?#]|\Z)")
 """An address whose path stands in it as `parse_url` gives it, but for slashes at its end, and its
 origin as it may be written."""
-MAX_URL = 8192
+MAX_URL = MAX_ADDRESS
 """Characters of an address that is looked at; pages can make longer ones, tasks do not ask for
-them."""
+them. Of a longer one origin and path count."""
+_PLACE_ENDS = re.compile("[?#]")
 
 _KEYS = frozenset(("origin", "path", "query", "fragment", "hosts", "ignore"))
 
@@ -46,8 +48,15 @@ class Url(NamedTuple):
 
 
 def parse_url(text: str) -> Url | None:
-    """Parse and normalise; None for what is no address, or longer than `MAX_URL`."""
-    return _parsed(text) if len(text) <= MAX_URL else None
+    """Parse and normalise; None for what is no address.
+
+    Of one that is longer than `MAX_URL` origin and path, None where these are: nobody leaves a site
+    by a long query.
+    """
+    if len(text) <= MAX_URL:
+        return _parsed(text)
+    place = _PLACE_ENDS.split(text[:MAX_URL], maxsplit=1)
+    return _parsed(place[0]) if len(place) > 1 else None
 
 
 @cache_short(256, 512)
@@ -169,7 +178,8 @@ class UrlMatch:
 
     @answers(False)
     def matches(self, text: str) -> bool:
-        """Whether the address ``text`` is the wanted one."""
+        """Whether the address ``text`` is the wanted one. One that is longer than `MAX_URL` is not,
+        where its query or fragment counts."""
         if self._by_place and len(text) <= MAX_URL:
             plain = _PLAIN.match(text)
             if plain is not None and plain[1] == self.origin:
@@ -177,6 +187,8 @@ class UrlMatch:
         url = parse_url(text)
         if url is None or not self._is_place(url):
             return False
+        if len(text) > MAX_URL:
+            return self.query is None and self.fragment is None and not self.parameters
         if not self._is_query(url.query):
             return False
         if self.fragment is not None and not self.fragment.matches(url.fragment):

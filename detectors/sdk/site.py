@@ -7,15 +7,17 @@ fields and texts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
-from detectors.matchers.url import parse_url
+from detectors.matchers.url import MAX_URL, parse_url
 from detectors.model.types import Event
 from detectors.sdk.world import World
 
 BY_FRAME = ("element.", "field.", "form.", "text.")
 BY_ADDRESS = ("page.", "dialog.")
 DOWNLOADS = "download."
+_ORIGIN = re.compile("[a-z]+://[^/?#]*/")
 _INHERITED = ("about:blank", "about:srcdoc")
 _MADE_BY_SCRIPT = (*_INHERITED, "blob:", "data:")
 _OF_ANY_PAGE = ("data:", "blob:null/")
@@ -25,7 +27,10 @@ _OF_ANY_PAGE = ("data:", "blob:null/")
 def origin_of(text: str) -> str:
     """Scheme, host and port of an address, as `parse_url` gives them; a blob's is that of the page
     that made it."""
-    url = parse_url(text.removeprefix("blob:"))
+    address = text.removeprefix("blob:")
+    url = parse_url(address)
+    if url is None and (begin := _ORIGIN.match(address[:MAX_URL])) is not None:
+        url = parse_url(begin[0])  # its path is too long to be looked at
     return "" if url is None else url.origin
 
 

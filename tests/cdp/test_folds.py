@@ -9,8 +9,10 @@ import pytest
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.folds.page_events import MAX_HELD
+from agentd.sources.cdp.state.addresses import bound_addresses
 from agentd.sources.cdp.state.capture_plan import ALWAYS, CapturePlan
 from agentd.sources.cdp.state.state import MAX_REMEMBERED
+from detectors.model.kinds.limits import MAX_ADDRESS
 
 PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
 
@@ -641,3 +643,33 @@ def test_a_title_of_the_start_is_of_the_start(is_live: bool) -> None:
     assert listed(normaliser, "Cart") == (["tab.opened"] if is_live else ["tab.opened", "Cart"])
     rest = [seen.data["baseline"] for seen in normaliser.settle()]
     assert rest == ([True] if is_live else [])
+
+
+def test_addresses_are_kept_up_to_a_length(fold: Normaliser) -> None:
+    """A page gives itself address upon address of 2 MB: 512 of them took a gigabyte. What a
+    condition can see of them is kept: that it came from elsewhere, and how it came."""
+    end = MAX_ADDRESS + 1
+    for number in range(8):
+        url = f"https://a.example/{number}/" + "x" * 2_000_000
+        began = {"frameId": "T", "loaderId": f"L{number}", "navigationType": "differentDocument"}
+        told(fold, "S", "Page.frameStartedNavigating", url=url, **began)
+        told(fold, "S", "Page.frameNavigated", frame=PAGE | {"loaderId": f"L{number}", "url": url})
+        told(fold, "S", "Page.navigatedWithinDocument", frameId="T", url="https://a.example/p")
+        began["navigationType"] = "historySameDocument"
+        told(fold, "S", "Page.frameStartedNavigating", url=url, **began)
+        [(_, back)] = told(fold, "S", "Page.navigatedWithinDocument", frameId="T", url=url)
+        assert bound_addresses("page.navigated", back)["url"] == url[:end]
+        assert fold.browser.documents[f"L{number}"] == url[:end]
+    kept = [*fold.browser.documents.values(), fold.browser.underway["T"]["url"]]
+    assert max(map(len, kept)) == end
+
+
+@pytest.mark.parametrize("kind", ["page.navigated", "page.loaded", "tab.opened"])
+def test_an_address_that_is_told_has_a_length(kind: str) -> None:
+    whole = {"url": "https://a.example/" + "x" * MAX_ADDRESS, "same_document": True}
+    cut = bound_addresses(kind, whole)
+    assert cut == whole | {"url": whole["url"][: MAX_ADDRESS + 1]}  # type: ignore[index]
+    assert bound_addresses(kind, cut) == cut
+    short = {"url": "https://a.example/" + "x" * 100}
+    assert bound_addresses(kind, short) is short
+    assert bound_addresses("request.sent", whole) is whole

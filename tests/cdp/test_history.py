@@ -10,6 +10,7 @@ from playwright.async_api import Page
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.state.capture_plan import CapturePlan
+from detectors.model.kinds.limits import MAX_ADDRESS
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -215,3 +216,22 @@ def test_in_a_log_nobody_asks_so_nothing_waits() -> None:
     list(fold.feed("", "Page.frameStartedNavigating", THROUGH))
     [seen] = fold.feed("", "Page.frameNavigated", {"frame": THERE})
     assert (seen.kind, "how" in seen.data) == ("page.navigated", False)
+
+
+@pytest.mark.browser
+@needs_chromium
+async def test_an_address_of_two_megabytes_is_told_up_to_a_length(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    """And the next one that differs within that length is a page of its own."""
+    url = site.page("/a", "<title>a</title>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        for name in ("p", "q"):
+            await page.evaluate(f"history.pushState(0, '', '/{name}' + 'x'.repeat(1_900_000))")
+        await watch.until(lambda: len(hows(watch)) == 3)
+        await watch.fence()
+    told = [one["url"] for one in watch.all("page.navigated", main=True)]
+    assert [len(one) for one in told[1:]] == [MAX_ADDRESS + 1] * 2
+    for one, name in zip(told[1:], "pq", strict=True):
+        assert one.startswith(f"{site.url}/{name}xxx")

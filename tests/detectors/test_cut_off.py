@@ -20,7 +20,7 @@ from detectors.matchers import TextMatch
 from detectors.model.kinds import KINDS, limits
 from detectors.sdk.request_facts import PARTIAL
 from tests.detectors.tables_probes import PROBES
-from tests.support.logs import Said, clicked, episode, filled, finished, ruleset, run
+from tests.support.logs import Said, clicked, episode, filled, finished, ruleset, run, went
 
 PAGE = Path(__file__).parents[2] / "agentd" / "sources" / "cdp" / "page"
 LONG = "begin " + "x" * 9_994
@@ -97,7 +97,11 @@ PAGED: Said = (
 """A PDF of so many pages that not all are told."""
 ROW, WIDE = clicked("", "img", around="😀" * 100), clicked("", "img", around="é" * 150)
 
+FAR = went("/" + "a" * limits.MAX_ADDRESS)
+
 UNKNOWN: dict[str, tuple[dict[str, Any], Said]] = {
+    "the end of a page's address": (cel("data.url.endsWith('x')", "page.navigated"), FAR),
+    "that an address has no such part": (cel("!data.url.contains('x')", "page.navigated"), FAR),
     "the hundred-and-first file": (of_request(body__files__100__filename="s"), MANY),
     "that there is no such file": (of_request(body__files__150__filename=None), MANY),
     "the size of such a file": (of_request(body__files__100__size={"min": 1}), MANY),

@@ -19,6 +19,7 @@ from agentd.sources.cdp.attach.script import PageScript, bundle
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.folds.page_trees import FrameAddress, PageTrees, unread_document
 from agentd.sources.cdp.network import first_calls, outliving, script_requests
+from agentd.sources.cdp.state.addresses import bound_address, bound_addresses
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.state.protocol import HistogramsReply
@@ -115,7 +116,7 @@ class CdpSource:
         frame = data["frame"]
         if not data["same_document"]:
             loaded = data.get("document", data["url"])
-            remember(standing, frame, (data.get("loader", ""), loaded))
+            remember(standing, frame, (data.get("loader", ""), bound_address(loaded)))
         elif frame in standing:
             remember(self._documents, *standing[frame])
 
@@ -126,7 +127,7 @@ class CdpSource:
 
         def tell(kind: str, data: Mapping[str, Any]) -> None:
             self._note_told(kind, data)
-            sink(kind, data)
+            sink(kind, bound_addresses(kind, data))
 
         connection = await self._connect()
         script = PageScript.new(self._plan)
@@ -197,7 +198,7 @@ class CdpSource:
         """Keep from where each document was loaded, for the next time that it is looked for."""
         for frame in browser.frames.values():
             if frame.loader and frame.loader not in self._documents:
-                remember(self._documents, frame.loader, frame.url)
+                remember(self._documents, frame.loader, bound_address(frame.url))
 
 
 async def _over_websocket(endpoint: str | None, profile: Path | None) -> Connection:

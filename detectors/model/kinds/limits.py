@@ -24,6 +24,8 @@ MAX_SHORT = 1_000
 MAX_MESSAGE = 4_000
 """Characters of what a dialog says."""
 MAX_HEADER = 4_096
+MAX_ADDRESS = 8_192
+"""UTF-16 units of an address that conditions look at; one more is kept: it says that it goes on."""
 MAX_WIDGET_NAME = 300
 MAX_ARGUMENT = 500
 MAX_DROPPED = 50
@@ -67,6 +69,7 @@ _EXCHANGED = (
     FieldLimit(("response", "headers", "*"), MAX_HEADER),
 )
 _HOPS = tuple(limit._replace(path=("hops", "*", *limit.path)) for limit in _EXCHANGED)
+_ADDRESS = FieldLimit(("url",), MAX_ADDRESS + 1)
 _TAKEN = (FieldLimit(("text",), MAX_TEXT),)
 _MESSAGE = (FieldLimit(("text",)), FieldLimit(("base64",)))
 _OWN: Mapping[str, tuple[FieldLimit, ...]] = {
@@ -74,8 +77,17 @@ _OWN: Mapping[str, tuple[FieldLimit, ...]] = {
     "request.redirected": _EXCHANGED,
     "message.sent": _MESSAGE,
     "message.received": _MESSAGE,
-    "page.title_changed": (FieldLimit(("title",), MAX_SHORT),),
-    "dialog.opened": (FieldLimit(("message",), MAX_MESSAGE),),
+    "page.navigated": (_ADDRESS, FieldLimit(("document",), MAX_ADDRESS + 1)),
+    "page.parsed": (_ADDRESS,),
+    "page.loaded": (_ADDRESS,),
+    "page.network_idle": (_ADDRESS,),
+    "page.failed": (_ADDRESS,),
+    "tab.opened": (_ADDRESS,),
+    "download.began": (_ADDRESS,),
+    "download.finished": (_ADDRESS,),
+    "download.canceled": (_ADDRESS,),
+    "page.title_changed": (_ADDRESS, FieldLimit(("title",), MAX_SHORT)),
+    "dialog.opened": (_ADDRESS, FieldLimit(("message",), MAX_MESSAGE)),
     "dialog.closed": (FieldLimit(("message",), MAX_MESSAGE), FieldLimit(("input",), MAX_MESSAGE)),
     "field.filled": (FieldLimit(("value",)), FieldLimit(("files",), MAX_SHORT)),
     "field.typed": _TAKEN,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentd.sources.cdp.folds import history, leaving
+from agentd.sources.cdp.state.addresses import bound_address
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, TEXTS, gap
 from agentd.sources.cdp.state.protocol import (
     FrameData,
@@ -48,7 +49,10 @@ def handle_began(
     browser: BrowserState, _session: SessionState, params: StartedNavigating
 ) -> Iterable[CdpObservation]:
     """A frame begins to load another document."""
-    remember(browser.underway, params["frameId"], params)
+    began = params
+    if "url" in began:
+        began = {**began, "url": bound_address(began["url"])}
+    remember(browser.underway, params["frameId"], began)
     return ()
 
 
@@ -85,13 +89,14 @@ def handle_navigated_within(
         return
     is_elsewhere = known.url.partition("#")[0] != url.partition("#")[0]
     if known.loader and is_elsewhere and known.loader not in browser.documents:
-        remember(browser.documents, known.loader, known.url)
+        remember(browser.documents, known.loader, bound_address(known.url))
     known.url = url
     data = _frame_fields(browser, name) | {"url": url, "same_document": True}
     if not browser.settled:
         data["baseline"] = True
     began = browser.underway.get(name, StartedNavigating())
-    through = began.get("navigationType") in _THROUGH_HISTORY and began.get("url") == raw
+    is_begun = began.get("url") == bound_address(raw)
+    through = is_begun and began.get("navigationType") in _THROUGH_HISTORY
     yield _moved(session, data, "history" if through else "")
 
 
@@ -147,7 +152,7 @@ def handle_replaced(
     browser.frames[name] = Frame(session.tab, known.parent, url, loader, status=known.status)
     data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
     document = _loaded_address(browser, loader, url)
-    if document != url:
+    if bound_address(document) != bound_address(url):
         data["document"] = document
     if not browser.settled:
         data["baseline"] = True
@@ -280,7 +285,8 @@ def _document_field(
 ) -> dict[str, str]:
     """The field `document`, where a document that stands at ``url`` was loaded from elsewhere."""
     document = url if is_new else _loaded_address(browser, loader, url)
-    return {} if document == url else {"document": document}
+    is_here = bound_address(document) == bound_address(url)
+    return {} if is_here else {"document": document}
 
 
 def _loaded_address(browser: BrowserState, loader: str, url: str) -> str:

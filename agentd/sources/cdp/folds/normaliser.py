@@ -18,6 +18,7 @@ from agentd.sources.cdp.folds.history import MAX_LATE, release_waiting
 from agentd.sources.cdp.folds.visual import SAID, Visual
 from agentd.sources.cdp.network import worker_gap
 from agentd.sources.cdp.network.network import Network
+from agentd.sources.cdp.state.addresses import bound_address
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, Blindness, gap
 from agentd.sources.cdp.state.masking import Secrets, cover
@@ -346,7 +347,7 @@ class Normaliser:
         """A document that a service worker made up was not loaded from its address."""
         maker = self.network.maker_of(loader)
         if maker is not None:
-            remember(self.browser.documents, loader, maker)
+            remember(self.browser.documents, loader, bound_address(maker))
             event.data["document"] = maker
 
 

@@ -66,7 +66,7 @@ class ExtraInfo:
 
     def note_unsent(self, number: str, url: str) -> None:
         """The network did not say in time that a request went out that failed."""
-        remember(self._unsent, number, url, MAX_EARLY)
+        remember(self._unsent, number, url[:200], MAX_EARLY)
 
     def report_unclaimed(self) -> Iterator[CdpObservation]:
         """Requests that nobody has reported by now are a gap."""
@@ -155,7 +155,7 @@ class ExtraInfo:
         if number in self._unsent:
             url = self._unsent.pop(number)
             yield from gap(
-                REQUESTS, f"a request to {url[:200]} went out that was told to have failed before"
+                REQUESTS, f"a request to {url} went out that was told to have failed before"
             )
             return
         has_origin = bool(header(params.get("headers", {}), "origin"))
