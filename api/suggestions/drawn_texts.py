@@ -19,6 +19,19 @@ _PART = re.compile(r"[^\s/?&=#:,;()<>\[\]\"']+")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|1[0-9]{12}")
 _WORDS = re.compile(r"(?:[A-Z]?[a-z]{2,})+")
 _BETWEEN = re.compile(r"[_~+/=.-]")
+_MOMENTS = re.compile(
+    r"\b\d{4}-\d\d-\d\d(?:T|[ _-]+(?:at )?)\d\d[:.h-]?\d\d(?:[:.-]?\d\d(?:[.,]\d+)?)?"
+    r"(?:Z|[+-]\d\d:?\d\d)?(?!\d)"
+    r"|(?<!\d)\d{8}[T_-]\d{6}(?!\d)|\b1\d{12}\b"
+    r"|\b(?:[a-z]{3,9}\.? \d{1,2},?|\d{1,2}\.? [a-z]{3,9}\.?,?) \d{4},? (?:at )?\d{1,2}:\d\d"
+    r"(?: ?[ap]m\b)?"
+    r"|\b\d{1,2}[./]\d{1,2}[./]\d{2,4},? \d{1,2}:\d\d(?: ?[ap]m\b)?",
+    re.IGNORECASE,
+)
+"""Points in time to the minute within a text, as machines, names of files and people write them."""
+_ESCAPE = re.compile(r"\\(?=\W)")
+_ANYTHING = re.compile(r"\.[*+]\??|%(?![0-9A-Fa-f]{2})")
+"""What takes anything in a pattern, also in one of SQL."""
 _MAX_PARTS = 1_000
 _MAX_DRAWN = 128
 """Characters of a text that may have been drawn; a longer one is a document."""
@@ -59,9 +72,9 @@ def looks_drawn(text: str) -> bool:
 def list_drawn(value: JsonValue) -> list[str]:
     """List what in the keys, texts and numbers of a condition looks drawn, or like the time of
     doing, each once."""
-    texts = list(_list_texts(value))
+    texts = [_ANYTHING.sub(" ", _ESCAPE.sub("", text)) for text in list_texts(value)]
     found = [part for text in texts for _, part in parts_of(text) if _is_short_drawn(part)]
-    found += filter(is_moment, texts)
+    found += [moment[0] for text in texts for moment in _MOMENTS.finditer(text)]
     return list(dict.fromkeys(found))
 
 
@@ -69,17 +82,17 @@ def _is_short_drawn(text: str) -> bool:
     return len(text) <= _MAX_DRAWN and looks_drawn(text)
 
 
-def _list_texts(value: JsonValue) -> Iterator[str]:
+def list_texts(value: JsonValue) -> Iterator[str]:
     """Yield the keys, texts and numbers in a condition."""
     if isinstance(value, str | int | float):
         yield str(value)
     elif isinstance(value, Mapping):
         yield from value
         for part in value.values():
-            yield from _list_texts(part)
+            yield from list_texts(part)
     elif isinstance(value, list):
         for part in value:
-            yield from _list_texts(part)
+            yield from list_texts(part)
 
 
 def _is_of_words(text: str) -> bool:

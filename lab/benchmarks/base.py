@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from api.suggestions.drawn_texts import MAY_BE_DRAWN, list_drawn
-from detectors.model.json_value import JsonObject, objects_in, read_text
+from agentd.masking import Masker
+from api.suggestions.drawn_texts import MAY_BE_DRAWN, list_drawn, list_texts
+from detectors.model.json_value import JsonObject, JsonValue, objects_in, read_text
+from lab.benchmarks.dates import day_of, is_named, shown_days
+from lab.benchmarks.state_values import is_done_time
 
 
 class BadSourceError(ValueError):
@@ -38,9 +41,10 @@ class Imported:
     ) -> Imported:
         """A task, with a remark on what it asks that looks drawn: whether that was there before the
         agent came, the benchmark does not say. What the instruction names was not drawn."""
-        instruction = read_text(spec, "instruction", "").lower()
+        instruction = read_text(spec, "instruction", "")
         asked = [step["when"] for step in objects_in(spec["milestones"])]
-        drawn = [part for part in list_drawn(asked) if part.lower() not in instruction]
+        found = [*list_drawn(asked), *_list_moments(asked)]
+        drawn = [part for part in dict.fromkeys(found) if not _is_told(part, instruction)]
         said = [f"{MAY_BE_DRAWN}: {', '.join(drawn):.300}"] if drawn else []
         return cls(name, spec, kind, (*remarks, *said))
 
@@ -73,6 +77,46 @@ class BenchmarkImporter(Protocol):
 
     def coverage(self, source: Path) -> CoverageTable:
         """How much of ``source`` is covered. Raises as ``tasks``."""
+
+
+SECRET = "a secret, which the daemon masks"
+"""Why a condition that `asks_secret` is no milestone."""
+
+
+def asks_secret(condition: JsonValue) -> bool:
+    """Whether a condition asks a text that the daemon masks by its shape, or what stands under the
+    name of a secret: nothing would meet it."""
+    masker = Masker()
+    if any(masker.mask_text(text) != text for text in list_texts(condition)):
+        return True
+    return any(masker.is_secret_name(name) for name, _ in _list_named(condition))
+
+
+def _list_moments(condition: JsonValue) -> Iterator[str]:
+    """Yield the numbers under names of what was done that are points in time."""
+    for name, value in _list_named(condition):
+        if is_done_time(name) and day_of(value) is not None:
+            yield str(value)
+
+
+def _list_named(condition: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the names of the values in files that a condition asks, with what it asks of each."""
+    if isinstance(condition, Mapping):
+        place = condition.get("at")
+        if isinstance(place, list) and place:
+            yield str(place[-1]), condition.get("value")
+        for part in condition.values():
+            yield from _list_named(part)
+    elif isinstance(condition, list):
+        for part in condition:
+            yield from _list_named(part)
+
+
+def _is_told(text: str, instruction: str) -> bool:
+    """Whether an instruction has a text, or names the day of a moment."""
+    day = day_of(text)
+    days = shown_days(text) if day is None else [day]
+    return text.lower() in instruction.lower() or any(is_named(one, instruction) for one in days)
 
 
 def _cell(value: object) -> str:

@@ -13,6 +13,7 @@ from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 from detectors.model.json_value import JsonObject, JsonValue, read_object, read_text
+from lab.benchmarks.base import SECRET, asks_secret
 
 Way = Literal["as theirs", "by words", "read as meant", "left out"]
 """How a node is told: as its function does; by the words of what is searched for, where theirs asks
@@ -92,7 +93,10 @@ def read_node(node: JsonObject, pages: SitePages) -> NodeReading:
     reader = _READERS.get(what)
     if reader is None or how not in ("exactly", "included", "semantic"):
         raise UnknownNodeError(f"got the function {function!r:.60}")
-    return reader(how, content, pages)
+    reading = reader(how, content, pages)
+    if asks_secret(reading.when):
+        return NodeReading("left out", reading.component, None, remark=f"asks for {SECRET}")
+    return reading
 
 
 def _read_address(how: str, content: JsonObject, pages: SitePages) -> NodeReading:

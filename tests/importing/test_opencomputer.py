@@ -205,6 +205,13 @@ def state(folder: Path, file: str, *makers: Maker) -> Path:
     return folder
 
 
+@pytest.fixture
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check by itself is a task, also where it only counts."""
+    monkeypatch.setattr(opencomputer, "COUNTS", frozenset())
+
+
+@pytest.mark.usefixtures("one_by_one")
 @pytest.mark.parametrize(("app", "file", "one", "right", "wrong"), EVERY, ids=[f"{case[0]}: {case[2]['command'].replace(D, '')}" for case in EVERY])  # fmt: skip
 def test_a_check_is_met_by_the_right_state_alone(
     app: str, file: str, one: dict[str, Any], right: Maker, wrong: Maker, tmp_path: Path
@@ -229,6 +236,7 @@ def test_a_check_is_met_by_the_right_state_alone(
     assert [found[name][0] for name in ("wrong", "untouched", "left wrong")] == [none] * 3
 
 
+@pytest.mark.usefixtures("one_by_one")
 @pytest.mark.parametrize(("app", "file", "one", "right"), [case[:4] for case in EVERY[::6]])
 def test_a_check_pays_no_adversary(
     app: str, file: str, one: dict[str, Any], right: Maker, tmp_path: Path

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from common.regular_file import read_regular
-from detectors.model.json_value import JsonObject, JsonValue
-from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
+from detectors.model.json_value import JsonObject, JsonValue, objects_in
+from lab.benchmarks.base import SECRET, BadSourceError, CoverageTable, Imported, asks_secret
 from lab.benchmarks.miniwob import pages
 from lab.benchmarks.miniwob.instance import Instance
 from lab.benchmarks.miniwob.plan import UnobservableError, document
@@ -33,7 +33,10 @@ def task_of(instance: Instance) -> JsonObject:
             f"page: got {instance.page!r}, wanted one of MiniWoB++ that is known here"
         )
     try:
-        return document(GENERATORS[instance.page](instance), instance)
+        task = document(GENERATORS[instance.page](instance), instance)
+        if asks_secret([milestone["when"] for milestone in objects_in(task["milestones"])]):
+            raise UnobservableError(SECRET)
+        return task
     except BadSourceError:
         raise
     except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:

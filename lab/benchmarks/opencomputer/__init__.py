@@ -26,7 +26,7 @@ from detectors.model.json_value import (
     require_object,
     require_text,
 )
-from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
+from lab.benchmarks.base import SECRET, BadSourceError, CoverageTable, Imported, asks_secret
 from lab.benchmarks.opencomputer import files, office, profiles
 from lab.benchmarks.opencomputer.base import (
     HOME,
@@ -74,6 +74,14 @@ LIVE: Mapping[str, frozenset[str]] = {
 }
 """Program → commands about what it shows or plays now; what all others ask stands in a file or a
 profile, once it is saved."""
+COUNTS = frozenset(
+    (
+        *("check-edge-count", "check-file-count", "check-file-line-count", "check-page-count"),
+        *("check-shape-count", "check-sheet-count", "check-slide-count", "check-vertex-count"),
+        *("check-word-count", "contact-count", "edges", "file-line-count"),
+    )
+)
+"""Commands that only count: whatever makes as many meets them."""
 _HALF = 0.5
 MAX_PROBES = 32
 WHOLE, PART, REFUSED = "whole", "part", "refused"
@@ -133,6 +141,35 @@ def _is_lasting(check: JsonObject, app: str) -> bool:
     return "judge" not in check and command not in LIVE.get(app, frozenset())
 
 
+def _refusal_reason(told: list[tuple[int, JsonObject]], unknown: int) -> str | None:
+    """Say why a task of these checks, and of so many ``unknown`` ones, is none of ours; None where
+    it is one."""
+    if not told or unknown > len(told):
+        return "more of it is unknown than known"
+    if all(_is_count(check) for _, check in told):
+        return "it only counts: any other change that makes as many would be paid"
+    return _find_contradiction(told)
+
+
+def _find_contradiction(told: list[tuple[int, JsonObject]]) -> str | None:
+    """Say which two checks ask that one thing is so and that it is not: what solves such a task
+    fails it. None where there are none."""
+    asked: dict[str, tuple[int, bool]] = {}
+    for number, check in told:
+        command, expected = f"{check['command']} {check.get('key')}", check.get("expected")
+        if "eval" in check or not isinstance(expected, bool):
+            continue
+        before, was_expected = asked.setdefault(command, (number, expected))
+        if was_expected is not expected:
+            return f"checks {before} and {number} contradict each other: its own solution fails"
+    return None
+
+
+def _is_count(check: JsonObject) -> bool:
+    """Return whether a check asks how many of something there are, and nothing of any."""
+    return require_text(check["command"], "command").partition(" ")[0] in COUNTS
+
+
 def _describe_lasting_checks(counts: Counter[str]) -> str:
     told = counts["told"] + counts["as meant"]
     asked = told + counts["unobservable"]
@@ -167,12 +204,15 @@ def _read(check: JsonObject, about: TaskOf) -> Told:
     if reader is None:
         raise UntoldCheckError(f"a command that nothing here reads: {words[0]}")
     expression = check.get("eval")
-    return reader(
+    told = reader(
         UpstreamCheck(
             words, check.get("expected"), None if expression is None else str(expression)
         ),
         about,
     )
+    if asks_secret(told.when):
+        raise UntoldCheckError(SECRET)
+    return told
 
 
 def _about(task: JsonObject) -> TaskOf:
@@ -228,8 +268,9 @@ def _imported(name: str, task: JsonObject) -> Imported:
     asked = [one for one in told if one[1].argv]
     if len(asked) > MAX_PROBES:
         raise BadSourceError(f"{name}: {len(asked)} probes, at most {MAX_PROBES}")
-    if not told or unknown > len(told):
-        return Imported(name, None, REFUSED, (*remarks, "more of it is unknown than known"))
+    why = _refusal_reason([(number, checks[number - 1][0]) for number, _ in told], unknown)
+    if why is not None:
+        return Imported(name, None, REFUSED, (*remarks, why))
     spec: dict[str, JsonValue] = {
         "id": f"opencomputer/{name}",
         "version": "1",

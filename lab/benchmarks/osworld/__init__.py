@@ -25,7 +25,7 @@ from detectors.model.json_value import (
     require_object,
     require_text,
 )
-from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
+from lab.benchmarks.base import SECRET, BadSourceError, CoverageTable, Imported, asks_secret
 from lab.benchmarks.osworld import files, machine
 from lab.benchmarks.osworld.base import KINDS, EvaluatorCall, EvaluatorPart, ExternalError
 from lab.benchmarks.osworld.files import NeedsGoldError
@@ -144,6 +144,8 @@ def _parts(source: Path, name: str, evaluator: JsonObject) -> list[tuple[str, Ev
         arguments = {key: _argument(side, n, key) for key, side in sides.items()}
         call = EvaluatorCall(function, **arguments, probe=f"asked-{n}", gold=gold)
         part = FUNCTIONS[function](call)
+        if asks_secret(part.when):
+            raise ExternalError(SECRET)
         ignored = sorted(set(call.options) - READ_OPTIONS.get(function, set()))
         if ignored:
             remark = f"options of {function} that do not count: {', '.join(ignored)}"
