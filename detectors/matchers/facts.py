@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -138,6 +138,24 @@ def _parse_expected(spec: object, path: tuple[str | int, ...]) -> Wanted:
             raise SpecError(path, spec, "{min?, max?} of numbers, min not above max")
         return NumberRange(least, most)
     return TextMatch.parse(spec, path)
+
+
+def check_type(wanted: Wanted, types: Collection[type]) -> str | None:
+    """Say what is expected where no plain value of the ``types`` is ever as wanted; None where one
+    can be. An empty collection says nothing."""
+    if not types or wanted is None:
+        return None
+    if isinstance(wanted, bool):
+        possible = bool in types
+    elif isinstance(wanted, NumberRange):
+        possible = int in types or float in types
+    else:
+        possible = str in types or wanted.mode in ("number", "typed")
+    if possible:
+        return None
+    forms = {str: "a text", int: "a number or {min, max}", float: "a number or {min, max}"}
+    named = {forms.get(each, "true or false") for each in types}
+    return " or ".join([*sorted(named), "null"])
 
 
 def is_as_wanted(wanted: Wanted, value: object) -> bool:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import FactsMatch, TextMatch, UrlMatch
-from detectors.matchers.facts import split_path, value_at
+from detectors.matchers.facts import check_type, split_path, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.kinds import KINDS
+from detectors.model.kinds.shapes import plain_types_at
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
@@ -38,6 +39,12 @@ class ObservedArgs:
     def __post_init__(self) -> None:
         check_kind(self.kind)
         check_reads(self.kind, self.reads)
+        for path, wanted in () if self.where is None else self.where.facts:
+            expected = check_type(wanted, plain_types_at(self.kind, path))
+            if expected is not None:
+                raise ValueError(
+                    f"where: {'.'.join(path)} of {self.kind} is never that; expected {expected}"
+                )
         fields = {field.removesuffix("?") for field in KINDS[self.kind].fields}
         for name, given, needed in (("app", self.app, "app"), ("url", self.url, "frame")):
             if given is not None and needed not in fields:

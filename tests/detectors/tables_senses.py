@@ -205,7 +205,6 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         ({**PASTED, "url": "/note"}, [went("/"), pasted("7")]),
         ({"kind": "element.double_clicked"}, [clicked("Go")]),
         ({"kind": "download.finished", "where": {"size": {"min": 4}}}, [download()]),
-        ({"kind": "download.finished", "where": {"size": True}}, [download(size=1)]),
         (
             {"kind": "process.started", "where": {"arguments.9": "report.py"}},
             [process("python3", "report.py")],

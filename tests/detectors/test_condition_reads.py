@@ -142,6 +142,54 @@ def test_an_expression_that_no_event_can_fulfil_is_refused(
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "where", "expected"),
+    [
+        (FINISHED, {"status": "200"}, "a number or {min, max} or null"),
+        (FINISHED, {"status": {"one_of": ["200", "201"]}}, "a number or {min, max} or null"),
+        (FINISHED, {"status": True}, "a number or {min, max} or null"),
+        (FINISHED, {"hops.0.status": "302"}, "a number or {min, max} or null"),
+        (FINISHED, {"headers.x-total": 42}, "a text or null"),
+        (FINISHED, {"method": {"min": 1}}, "a text or null"),
+        ("message.sent", {"text": {"min": 3}}, "a text or null"),
+        ("download.finished", {"size": True}, "a number or {min, max} or null"),
+        ("widget.activated", {"widget.name": False}, "a text or null"),
+        ("page.navigated", {"main": "true"}, "null or true or false"),
+    ],
+)
+def test_a_fact_of_another_type_than_the_kind_has_is_refused(
+    kind: str, where: dict[str, Any], expected: str
+) -> None:
+    """It could never hold, and the condition would be silently 0."""
+    with pytest.raises(SpecError) as caught:
+        parse_args(rules()["observed"].args, {"kind": kind, "where": where}, (), ORIGIN)
+    assert f"where: {next(iter(where))} of {kind} is never that" in str(caught.value)
+    assert sorted(str(caught.value).rpartition("expected ")[2].split(" or ")) == sorted(
+        expected.split(" or ")
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [
+        (FINISHED, {"status": 200}),
+        (FINISHED, {"status": {"min": 200, "max": 299}}),
+        (FINISHED, {"status": {"number": 200}}),
+        (FINISHED, {"status": {"any_of": [{"integer": 200}, {"integer": 201}]}}),
+        (FINISHED, {"status": None}),
+        (FINISHED, {"headers.x-total": "42"}),
+        (FINISHED, {"headers.x-total": {"integer": 42}}),
+        (FINISHED, {"body.fields.total": "42"}),
+        (FINISHED, {"response.body": {"contains": "a"}}),
+        ("page.navigated", {"main": True}),
+        ("probe.answered", {"value.n": "a"}),
+    ],
+)
+def test_a_fact_that_may_hold_is_not_refused_for_its_type(kind: str, where: dict[str, Any]) -> None:
+    """Nor where the kind does not say what stands there."""
+    parse_args(rules()["observed"].args, {"kind": kind, "where": where}, (), ORIGIN)
+
+
 def test_what_two_conditions_share_is_asked_for_too() -> None:
     """`same` reads each part's event at its path."""
     sent = {"request_accepted": {"url": "/a", "method": "POST"}}

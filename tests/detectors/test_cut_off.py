@@ -252,7 +252,6 @@ NO: dict[str, tuple[dict[str, Any], Said]] = {
     "a message of another form": (observed("message.sent", {"text": {"glob": "a*b"}}), CUT),
     "a message that is told whole": (observed("message.sent", {"text": {"contains": "4711"}}), WHOLE),
     "it, in CEL": (cel("data.text.contains('4711')", "message.sent"), WHOLE),
-    "a text is no number": (observed("message.sent", {"text": {"min": 3}}), CUT),
     "another row": ({"element_clicked": {"role": "img", "around": {"contains": "Ada"}}}, WIDE),
     "another argument": (
         observed("process.started", {"arguments.0": "b"}),

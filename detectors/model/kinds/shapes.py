@@ -11,7 +11,7 @@ from __future__ import annotations
 import builtins
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints, is_typeddict
 
 from detectors.model.kinds import KINDS
 from detectors.model.wire_versions import current_path, explain_rename
@@ -19,6 +19,7 @@ from detectors.model.wire_versions import current_path, explain_rename
 LEAF = None
 ANY: Any = ...
 Shape = Any
+_PLAIN: frozenset[Any] = frozenset((str, int, float, bool))
 Path = tuple[str, ...]
 """Names and indices from an event's data on; ``*`` is any item of a list."""
 
@@ -118,3 +119,38 @@ def shape_at(kind: str, path: Path) -> Shape:
                 f"{where}{holder} has no {step}; it has {', '.join(sorted(shape))}{renamed}"
             )
     return shape
+
+
+def plain_types_at(kind: str, path: Path) -> frozenset[type]:
+    """The types of the plain values that events of the kind can have at ``path``, of `str`, `int`,
+    `float` and `bool`; empty where the table does not say, or where no plain value stands."""
+    hint: object = KINDS[kind].payload
+    for n, step in enumerate(path):
+        is_unread = n == 0 and step in _UNREAD.get(kind, ())
+        hint = None if is_unread else _part_of(hint, step)
+        if hint is None:
+            return frozenset()
+    options = get_args(hint) if get_origin(hint) is types.UnionType else (hint,)
+    plain: set[type] = set()
+    for option in options:
+        values = get_args(option) if get_origin(option) is Literal else ()
+        plain |= {type(value) for value in values} or {option}
+    return frozenset(plain & _PLAIN) if plain <= _PLAIN | {types.NoneType} else frozenset()
+
+
+def _part_of(hint: object, step: str) -> object:
+    """The type of what stands under a name or an index in a value of the type ``hint``; None where
+    that can't be said."""
+    if is_typeddict(hint):
+        return get_type_hints(hint).get(step)
+    match get_origin(hint):
+        case builtins.list:
+            return get_args(hint)[0]
+        case builtins.dict:
+            return get_args(hint)[1]
+        case types.UnionType:
+            parts = [_part_of(option, step) for option in get_args(hint)]
+            known = [part for part in parts if part is not None]
+            return known[0] if len(known) == 1 else None
+        case _:
+            return None
