@@ -179,7 +179,6 @@ def test_a_fact_of_another_type_than_the_kind_has_is_refused(
         (FINISHED, {"status": None}),
         (FINISHED, {"headers.x-total": "42"}),
         (FINISHED, {"headers.x-total": {"integer": 42}}),
-        (FINISHED, {"body.fields.total": "42"}),
         (FINISHED, {"response.body": {"contains": "a"}}),
         ("page.navigated", {"main": True}),
         ("probe.answered", {"value.n": "a"}),
