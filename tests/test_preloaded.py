@@ -56,12 +56,22 @@ def test_it_is_this_process_s_own_child_and_can_be_killed(tmp_path: Path) -> Non
     [
         ((sys.executable, "-c", "pass"), {}),
         (("env", "A=1", *MILESTONED, "--version"), {}),
-        ((*MILESTONED, "--version"), {"PYTHONWARNINGS": "error"}),
         ((*MILESTONED, "--version"), {"LD_BIND_NOW": "1"}),
     ],
-    ids=["another program", "one behind another", "what Python reads", "what the linker reads"],
+    ids=["another program", "one behind another", "what the linker reads"],
 )
 def test_what_has_to_start_by_itself_does(command: tuple[str, ...], more: dict[str, str]) -> None:
     process = launch(command, stdout=subprocess.DEVNULL, env=os.environ | more)
     assert isinstance(process, subprocess.Popen)
     assert process.wait(60) == 0
+
+
+def test_what_python_reads_as_it_starts_it_has_read(tmp_path: Path) -> None:
+    environ = os.environ | {"PYTHONWARNINGS": "error", "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [*MILESTONED, "db", "check", "--data", "nowhere"]
+    process = launch(command, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environ)
+    parent = psutil.Process(process.pid).environ()
+    assert parent["PYTHONWARNINGS"] == "error"
+    assert process.wait(60) == subprocess.run(
+        command, stderr=subprocess.DEVNULL, cwd=tmp_path, env=environ, check=False
+    ).returncode  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from tests.support.ports import free_port
-from tests.support.preloaded import launch
+from tests.support.preloaded import launch, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,6 +93,4 @@ def milestoned(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     """The command, run in ``folder``, so that nothing may lean on the source tree's place."""
     command = [sys.executable, "-m", "api.cli.main", *arguments]
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    return run(command, cwd=folder, env=environment)

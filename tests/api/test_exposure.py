@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.api.processes import ROOT, milestoned
+from tests.support.preloaded import run
 
 ALL = ("serve", "--host", "0.0.0.0", "--port", "0", "--data", "d")
 FRONT = "--i-have-tls-in-front"
@@ -95,9 +96,7 @@ def test_half_of_a_certificate_is_refused(
 def test_a_short_token_of_the_operators_is_refused(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "api.cli.main", *ALL, FRONT]
     env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "MILESTONED_ADMIN_TOKEN": "admin"}
-    answer = subprocess.run(
-        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-    )
+    answer = run(command, cwd=tmp_path, env=env)
     assert (answer.returncode, "shorter than 32 characters" in answer.stderr) == (2, True)
 
 

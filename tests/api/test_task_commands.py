@@ -3,6 +3,7 @@ recordings."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -25,14 +26,15 @@ from detectors.task.task_json import task_to_json
 from examples.desktop.record import FOLDER, RECORDINGS, lines
 from tests.api.service import TASK, Service, Store, running
 from tests.support.logs import Said, clicked, episode, filled, finished, log, ruleset, went
+from tests.support.preloaded import run
 
 ROOT = Path(__file__).parent.parent.parent
 DESKTOP = sorted((ROOT / "examples" / "desktop").glob("*.yaml"))
 
 
 def milestoned(*args: str | Path) -> subprocess.CompletedProcess[str]:
-    run = [sys.executable, "-m", "api.cli.main", "task", *map(str, args)]
-    return subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
+    command = [sys.executable, "-m", "api.cli.main", "task", *map(str, args)]
+    return run(command, cwd=ROOT, env=os.environ)
 
 
 def test_a_new_task_is_a_good_one_and_overwrites_none(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """Processes of our two programs whose imports are made already: a service's take a second of
 processor time, a daemon's a third of one, and a hundred tests start one or both.
 
-For each program there is one process that imported it and does nothing else. It is asked to fork: the
-child is given arguments, environment, folder and files, and becomes this process's own child, with a
-pid to wait for and to kill. Everything else is as in a process that was started by itself; that one is
-what `tests/api/test_process.py` and the demo's tests start.
+For each program, and what Python is told as it starts, there is one process that imported it and
+does nothing else. It is asked to fork: the child is given arguments, environment, folder and files,
+and becomes this process's own child, with a pid to wait for and to kill. Everything else is as in a
+process that was started by itself; that one is what `tests/api/test_process.py` and the demo's tests
+start.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -29,16 +31,16 @@ import orjson
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "milestoned": (
-        "api.cli.main",
+        ("api.cli.main",),
         ("api.cli.serve", "uvloop", "uvicorn.lifespan.on", "uvicorn.logging"),
     ),
-    "agentd": ("agentd.cli.main", ("agentd.run.daemon", "agentd.sources.cdp.source")),
+    "agentd": (("agentd.cli.main", "agentd"), ("agentd.run.daemon", "agentd.sources.cdp.source")),
 }
-"""Name → (the module with its ``main``, what it imports later)."""
+"""Name → (the module with its ``main`` and others that run it, what it imports later)."""
 MAX_REQUEST = 1 << 20
 _FILES = 3
 _SUBREAPER = 36
-_OWN_START = ("PYTHON", "LD_")
+_OF_PYTHON, _OF_LINKER = "PYTHON", "LD_"
 """Variables that mean something to a process only as it starts begin so."""
 
 
@@ -61,10 +63,14 @@ class Forked:
         assert self.returncode is not None
         return self.returncode
 
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it still runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
     def kill(self) -> None:
         """End it as a crash would."""
-        if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
 
     def _look(self, timeout: float | None) -> int | None:
         if self.returncode is None:
@@ -88,10 +94,10 @@ def launch(
     start_new_session: bool = False,
 ) -> Any:
     """Start a process as `subprocess.Popen` does: by a fork where the command is one of ours and
-    nothing of the environment has to be there as it starts."""
+    the linker is told nothing else."""
     found = _program(command)
     environ = dict(os.environ if env is None else env)
-    if found is None or _special(environ) != _special(os.environ):
+    if found is None or _starting(environ, _OF_LINKER) != _starting(os.environ, _OF_LINKER):
         return subprocess.Popen(
             command, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd,
             start_new_session=start_new_session,
@@ -107,7 +113,7 @@ def launch(
         "umask": _umask(),
     }
     try:
-        pid = _template(name).fork(request, files)
+        pid = _template(name, _starting(environ, _OF_PYTHON)).fork(request, files)
     finally:
         os.close(theirs)
         for number in files[1:]:
@@ -116,22 +122,31 @@ def launch(
     return Forked(pid, None if ours < 0 else os.fdopen(ours, "wb"))
 
 
+def run(
+    command: Sequence[str], *, cwd: Path, env: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of ours to its end, as `subprocess.run` does where output is captured."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        status = launch(command, stdout=out, stderr=err, cwd=cwd, env=env).wait()
+        for file in (out, err):
+            file.seek(0)
+        return subprocess.CompletedProcess(command, status, out.read(), err.read())
+
+
 def _program(command: Sequence[str]) -> tuple[str, list[str]] | None:
     """Which program a command starts, and with which arguments; None for another's."""
-    for name, (module, _) in PROGRAMS.items():
+    for name, (modules, _) in PROGRAMS.items():
         if command[0] == str(Path(sys.executable).with_name(name)):
             return name, list(command[1:])
-        if list(command[:3]) == [sys.executable, "-m", module]:
+        if any(list(command[:3]) == [sys.executable, "-m", module] for module in modules):
             return name, list(command[3:])
     return None
 
 
-def _special(environ: Mapping[str, str]) -> dict[str, str]:
-    return {
-        key: value
-        for key, value in environ.items()
-        if key.startswith(_OWN_START) and key != "PYTHONPATH"
-    }
+def _starting(environ: Mapping[str, str], beginning: str) -> tuple[tuple[str, str], ...]:
+    """The variables that begin so, but for where modules are found."""
+    found = (item for item in environ.items() if item[0].startswith(beginning))
+    return tuple(sorted(item for item in found if item[0] != "PYTHONPATH"))
 
 
 def _fileno(file: Any) -> int:
@@ -154,20 +169,21 @@ def _umask() -> int:
 
 
 @cache
-def _template(name: str) -> _Template:
-    return _Template(name)
+def _template(name: str, of_python: tuple[tuple[str, str], ...]) -> _Template:
+    return _Template(name, dict(of_python))
 
 
 class _Template:
     """The process that imported a program; it ends with this one, whose end of a socket it reads."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, of_python: Mapping[str, str]) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        paths = os.pathsep.join(entry for entry in sys.path if entry)
+        environ = {key: value for key, value in os.environ.items() if key[:6] != _OF_PYTHON}
+        environ["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__, name, str(theirs.fileno())],
-                cwd=ROOT, env=os.environ | {"PYTHONPATH": paths}, pass_fds=[theirs.fileno()],
+                cwd=ROOT, env={**environ, **of_python}, pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
         # It runs as long as this process does, and needs no warning at its end.
@@ -225,16 +241,16 @@ def _become(request: Mapping[str, Any], files: Sequence[int]) -> None:
 
 def main(name: str, number: str) -> NoReturn:
     """Import the program, then fork for each request."""
-    module, later = PROGRAMS[name]
+    modules, later = PROGRAMS[name]
     gc.disable()
-    run = importlib.import_module(module).main
+    start = importlib.import_module(modules[0]).main
     for each in later:
         importlib.import_module(each)
     gc.collect()
     gc.freeze()
     gc.enable()
     _serve(socket.socket(fileno=int(number)))
-    sys.exit(run())
+    sys.exit(start())
 
 
 if __name__ == "__main__":

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import httpx
 import orjson
+
+from tests.support.preloaded import launch
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -31,14 +33,16 @@ class DaemonProcess:
             "run", "--service", service, "--episode", episode, "--token-file", str(self._token_file),
             "--state", str(self.state), *args,
         )  # fmt: skip
-        self.process: asyncio.subprocess.Process | None = None
+        self.process: Any = None
+        self._said = ""
         self.http: httpx.AsyncClient | None = None
 
-    async def launch(self) -> asyncio.subprocess.Process:
+    async def launch(self) -> Any:
         """Start the process without waiting for anything."""
-        self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "agentd", *self._args,
-            cwd=ROOT, env=os.environ | {"PYTHONWARNINGS": "error"}, stderr=asyncio.subprocess.PIPE,
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - until the daemon has ended
+        self.process = launch(
+            [sys.executable, "-m", "agentd", *self._args],
+            cwd=ROOT, env=os.environ | {"PYTHONWARNINGS": "error"}, stderr=self._errors,
         )  # fmt: skip
         return self.process
 
@@ -48,7 +52,7 @@ class DaemonProcess:
         process = await self.launch()
         async with asyncio.timeout(30):
             while not (self.state / "agentd.json").exists():
-                if process.returncode is not None:
+                if process.poll() is not None:
                     raise RuntimeError((await self.ended())[1])
                 await asyncio.sleep(0.01)
         where = orjson.loads((self.state / "agentd.json").read_bytes())
@@ -90,13 +94,15 @@ class DaemonProcess:
     async def ended(self) -> tuple[int, str]:
         """Wait for the end: (exit code, what it said)."""
         assert self.process is not None
-        async with asyncio.timeout(30):
-            _, said = await self.process.communicate()
+        code = await asyncio.to_thread(self.process.wait, 30)
+        if not self._errors.closed:
+            self._errors.seek(0)
+            self._said = self._errors.read().decode()
+            self._errors.close()
         if self.http is not None:
             await self.http.aclose()
             self.http = None
-        assert self.process.returncode is not None
-        return self.process.returncode, said.decode()
+        return code, self._said
 
     async def __aenter__(self) -> DaemonProcess:
         await self.start()
@@ -108,9 +114,8 @@ class DaemonProcess:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.process is not None and self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
             code, said = await self.ended()
             if kind is not None:
                 print(f"the daemon ended with {code} and said:\n{said}")
