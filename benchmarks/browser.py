@@ -33,7 +33,7 @@ FLAGS = (
 )
 ROUNDS, QUICK_ROUNDS = 8, 3
 STEPS, QUICK_STEPS = 40, 20
-CLICKS, QUICK_CLICKS = 200, 60
+CLICKS, QUICK_CLICKS = 200, 40
 PAGE = """<title>Clicks</title><h1>Clicks</h1><label>Name <input id=name></label>
 <button id=go onclick="this.textContent = 'Go ' + ++window.n; fetch('/api/ping')">Go 0</button><script>n = 0</script>"""
 

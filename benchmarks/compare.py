@@ -3,7 +3,7 @@ than noise.
 
 A row is better or worse where the intervals of the two runs do not meet. A row that has no reference
 in its own run moves with the machine, so its interval is a tenth of its value to each side at least,
-a quarter for its slowest tenth, and half for the longest of few. A row fails the comparison where it is worse and its value is
+a quarter for its slowest tenth and for the difference of two, half for the longest of few. A row fails the comparison where it is worse and its value is
 off by more than a twentieth.
 """
 

@@ -30,8 +30,8 @@ from benchmarks.report import PartReport
 from tests.agentd.support.peer import Peer
 from tests.agentd.support.process import ROOT, DaemonProcess
 
-ROUNDS, QUICK_ROUNDS = 300, 30
-WARM, QUICK_WARM = 30, 5
+ROUNDS, QUICK_ROUNDS = 300, 20
+WARM, QUICK_WARM = 30, 3
 THINK_S = 0.02
 """What an agent takes at the least between an answer and its next call, in seconds."""
 SOON_S = 0.01

@@ -26,7 +26,7 @@ MAX_FACTOR = 10.0
 """An interval beyond ten times a value to each side says nothing, so it is not said."""
 ALONE, TAIL, EXTREME = 0.1, 0.25, 0.5
 """What of a value is noise at least: of one that has no reference in its run, and moves with the
-machine; of its slowest tenth; and of the longest of few."""
+machine; of its slowest tenth, and of what is the difference of two; and of the longest of few."""
 
 
 class Estimate(NamedTuple):
@@ -98,7 +98,7 @@ def estimate_rate(count: float, seconds: Sequence[float]) -> Estimate:
     took = estimate_median(seconds)
     value = count / took.value
     if took.low is None or took.high is None:
-        return Estimate(value, None, None, took.rounds)
+        return Estimate(value, None, None, took.rounds, took.noise)
     return Estimate(value, count / took.high, count / took.low, took.rounds)
 
 
@@ -106,13 +106,22 @@ def estimate_difference(
     over: Sequence[float], under: Sequence[float], share: float = 0.5
 ) -> Estimate:
     """A quantile of ``over`` less the same of ``under``, by default of the medians; the interval is
-    a bootstrap of the rounds, which both share."""
+    a bootstrap of the rounds, which both share, and of few rounds that of their mean difference."""
     pairs = list(zip(over, under, strict=True))
+    noise = TAIL if share == 0.5 else EXTREME
 
     def difference(chosen: Sequence[tuple[float, float]]) -> float:
         return quantile([a for a, _ in chosen], share) - quantile([b for _, b in chosen], share)
 
-    return _bootstrap(pairs, difference)
+    middle = difference(pairs)
+    if len(pairs) < 2:
+        return single(middle, noise)
+    if len(pairs) < FEW:
+        reach = _reach([a - b for a, b in pairs])
+        return Estimate(middle, middle - reach, middle + reach, len(pairs), noise)
+    draw = random.Random(0).choices
+    drawn = sorted(difference(draw(pairs, k=len(pairs))) for _ in range(RESAMPLES))
+    return Estimate(middle, drawn[CUT], drawn[-CUT - 1], len(pairs), noise)
 
 
 def ratio(over: Sequence[float], under: Sequence[float]) -> Estimate:
@@ -127,14 +136,18 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Estimate:
 
 def _spread(middle: float, values: Sequence[float], noise: float) -> Estimate:
     """Return ``middle`` of at least two values above 0, with the interval of their mean."""
-    freedom = len(values) - 1
-    is_listed = freedom <= len(STUDENT_95)
-    deviations = STUDENT_95[freedom - 1] if is_listed else NORMAL_95 + 2.5 / freedom
-    deviation = statistics.stdev(map(math.log, values))
-    factor = math.exp(deviations * deviation / math.sqrt(len(values)))
+    factor = math.exp(_reach([math.log(value) for value in values]))
     if factor > MAX_FACTOR:
         return Estimate(middle, None, None, len(values), EXTREME)
     return Estimate(middle, middle / factor, middle * factor, len(values), noise)
+
+
+def _reach(values: Sequence[float]) -> float:
+    """Return how far the 95 % interval of the mean of at least two values reaches to each side."""
+    freedom = len(values) - 1
+    is_listed = freedom <= len(STUDENT_95)
+    deviations = STUDENT_95[freedom - 1] if is_listed else NORMAL_95 + 2.5 / freedom
+    return deviations * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def exact(value: float) -> Estimate:
@@ -145,9 +158,3 @@ def exact(value: float) -> Estimate:
 def single(value: float, noise: float = ALONE) -> Estimate:
     """What was measured once: its interval is not known."""
     return Estimate(value, None, None, 1, noise)
-
-
-def _bootstrap(rounds: Sequence[Any], measure: Callable[[Sequence[Any]], float]) -> Estimate:
-    draw = random.Random(0).choices
-    drawn = sorted(measure(draw(rounds, k=len(rounds))) for _ in range(RESAMPLES))
-    return Estimate(measure(rounds), drawn[CUT], drawn[-CUT - 1], len(rounds))

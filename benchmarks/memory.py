@@ -21,7 +21,7 @@ from lab.demo.processes import DemoProcesses
 from tests.api.filled_service import SAID
 from tests.api.service import TASK, events, frames
 
-EPISODES, QUICK_EPISODES, WARM = 20_000, 1_000, 200
+EPISODES, QUICK_EPISODES, WARM = 20_000, 800, 200
 """Episodes that are measured, and those before them, which fill what is filled once."""
 CONNECTIONS = 16
 MAX_GROWTH_MIB = 60

@@ -20,8 +20,8 @@ from benchmarks.measure import estimate_difference, estimate_median, ratio
 from benchmarks.report import PartReport
 from lab.demo.needs import find_chromium
 
-ROUNDS, QUICK_ROUNDS = 5, 2
-SECONDS, QUICK_SECONDS = 4, 1
+ROUNDS, QUICK_ROUNDS = 5, 3
+SECONDS, QUICK_SECONDS = 4.0, 0.4
 CHANGES = 2000
 PAGE = """<style>.a { color: navy } .b { color: teal }</style><h1>Board</h1><table id=board></table><ul id=feed></ul>
 <label>Name <input id=name></label><button id=go>Go</button><script>
@@ -88,7 +88,7 @@ def main(report: PartReport) -> None:
         flags = [flag for flag in FLAGS if not flag.startswith("--remote-debugging")]
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=flags)
         report.head(
-            f"observer: {CHANGES} changes a second for {seconds} s, {rounds} rounds of each in"
+            f"observer: {CHANGES} changes a second for {seconds:g} s, {rounds} rounds of each in"
             " turns; busy: the time of the page's main thread"
         )
         taken = _take_rounds(browser, rounds, seconds)
@@ -114,7 +114,7 @@ class Rounds(NamedTuple):
     late: list[float]
 
 
-def _take_rounds(browser: Browser, count: int, seconds: int) -> dict[str, Rounds]:
+def _take_rounds(browser: Browser, count: int, seconds: float) -> dict[str, Rounds]:
     """Work so many rounds: each once without the observer, and once with each of `PLANS`."""
     plans: dict[str, Mapping[str, Any] | None] = {NOBODY: None, **PLANS}
     taken = {name: Rounds([], []) for name in plans}
@@ -128,7 +128,7 @@ def _take_rounds(browser: Browser, count: int, seconds: int) -> dict[str, Rounds
     return taken
 
 
-def once(page: Page, plan: Mapping[str, Any] | None, seconds: int) -> tuple[float, float]:
+def once(page: Page, plan: Mapping[str, Any] | None, seconds: float) -> tuple[float, float]:
     """One round on a page of its own: the main thread's task time in ms a second, the longest delay
     in ms."""
     session = page.context.new_cdp_session(page)

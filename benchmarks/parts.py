@@ -89,7 +89,7 @@ def _arguments(name: str, options: Options, report: PartReport) -> tuple[Any, ..
     step. The short form has the rate of a hundred sandboxes in fewer that are quicker."""
     given: dict[str, tuple[Any, ...]] = {
         "fleet": (options.minutes, options.sandboxes, options.step_s),
-        "fleet-100": report.choose((1.0, 100, 5.0), (0.15, 40, 2.0)),
+        "fleet-100": report.choose((1.0, 100, 5.0), (0.1, 40, 2.0)),
         "fleet-1000": (5.0, 1_000, 60.0),
         "soak": (options.minutes,),
         "soak-steps": (options.minutes,),

@@ -22,7 +22,7 @@ from benchmarks.report import PartReport
 from lab.demo.parts import start_daemon
 
 ROUNDS, QUICK_ROUNDS = 5, 2
-STEPS, QUICK_STEPS = 30, 15
+STEPS, QUICK_STEPS = 30, 10
 MODULES = Path(".build/page/node_modules")
 PAGE = """<title>Rows</title><style>tr:nth-child(odd) { background: #eee }</style><h1>Rows</h1>
 <label>Name <input id=name></label><button id=go>Go 0</button><table id=rows></table><script>

@@ -187,9 +187,13 @@ ESTIMATES: dict[str, tuple[Estimate, Estimate]] = {
         ratio([1.0, e**0.1, e**0.2], [1.0, 1.0, 1.0]),
         Estimate(e**0.1, e**0.1 / exp(0.430 / sqrt(3)), e**0.1 * exp(0.430 / sqrt(3)), 3, 0.0),
     ),
-    "a difference of rounds": (
-        estimate_difference([2.0, 3.0, 4.0], [1.0, 2.0, 3.0]),
-        Estimate(1.0, 1.0, 1.0, 3),
+    "a difference of few rounds": (
+        estimate_difference([2.0, 3.0, 5.0], [1.0, 2.0, 3.0]),
+        Estimate(1.0, 1.0 - 4.30 / 3, 1.0 + 4.30 / 3, 3, TAIL),
+    ),
+    "a difference of many": (
+        estimate_difference([2.0, 3.0] * 10, [1.0, 2.0] * 10),
+        Estimate(1.0, 1.0, 1.0, 20, TAIL),
     ),
     "bytes": (exact(24.6), Estimate(24.6, 24.6, 24.6, 1, 0.0)),
 }
