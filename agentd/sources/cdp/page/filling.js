@@ -59,18 +59,21 @@ export function openFilling(context) {
   }
 
   // What the page takes out of the field in its own handlers of the input that made it whole, and not what it refuses
-  // or formats: an option that was chosen, or a text that is no shorter than what stood there, and nothing is left of it.
+  // or formats: an option that was chosen, or a text that is no shorter than what stood there, of which nothing is left
+  // in the field, and which the page has put elsewhere. A page that refuses a text empties the field as well.
   function isTaken(element, entered, print) {
     if (!entered || entered.print === print) return false;
     if (element.localName === "select") return true;
-    return print === "" && entered.before !== "" && entered.print.length >= entered.before.length;
+    if (print !== "" || entered.before === "" || entered.print.length < entered.before.length) return false;
+    return entered.witness.isElsewhere();
   }
 
   function enteredIn(element) {
     const print = fields.printOf(element);
     if (typeof print !== "string" || element.type === "file") return undefined;
     const before = filled.get(element)?.settled?.print ?? fields.lastPrint(element) ?? "";
-    return { print, before, value: valueOf(element) };
+    const witness = element.localName === "select" ? null : openWitness(element, valueOf(element));
+    return { print, before, value: valueOf(element), witness };
   }
 
   function settleAll() {
@@ -83,7 +86,11 @@ export function openFilling(context) {
 
   function settleLater(element, trusted) {
     const state = filled.get(element);
-    if (trusted) trust.atEnd(() => state.isSettled || settle(element, state));
+    if (!trusted) return;
+    trust.atEnd(() => {
+      if (!state.isSettled) settle(element, state);
+      state.entered?.witness?.end();
+    });
   }
 
   on("keydown pointerdown click", settleAll);
@@ -198,6 +205,40 @@ export function openFilling(context) {
       fields.reportStanding();
     },
   };
+}
+
+// Sees whether the page's own handlers of an input put its text elsewhere into the page.
+function openWitness(element, value) {
+  const MOST = 500;
+  const text = String(value).trim();
+  let seen = [];
+  let answer; // once it has ended
+  const take = (records) => {
+    for (const record of records) if (seen.length < MOST && !element.contains(record.target)) seen.push(record);
+  };
+  const observer = new MutationObserver(take);
+  for (const root of new Set([document, element.getRootNode()])) {
+    observer.observe(root, { subtree: true, childList: true, characterData: true, attributeFilter: ["value"] });
+  }
+  function isElsewhere() {
+    if (answer !== undefined) return answer;
+    take(observer.takeRecords());
+    return text !== "" && seen.some((record) => newTexts(record).some((one) => one?.includes(text)));
+  }
+  return {
+    isElsewhere,
+    end() {
+      answer = valueOf(element).length === 0 && isElsewhere();
+      observer.disconnect();
+      seen = [];
+    },
+  };
+}
+
+function newTexts(record) {
+  if (record.type === "attributes") return [record.target.getAttribute("value")];
+  if (record.type === "characterData") return [record.target.data];
+  return Array.from(record.addedNodes, (node) => node.textContent);
 }
 
 function isWriting(key) {
