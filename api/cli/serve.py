@@ -4,6 +4,7 @@ stop."""
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import resource
 import signal
@@ -19,7 +20,6 @@ import orjson
 import uvicorn
 from cyclopts import Parameter
 
-from api.app import create_app
 from api.cascade.stages import StageError
 from api.cli.common import (
     STORE,
@@ -49,8 +49,6 @@ from api.core.settings import Limits, Settings
 from api.core.signing import Signer
 from api.db.database import Database, file_of
 from api.db.migrate import upgrade
-from api.http.at_root import AtRoot
-from api.http.timeouts import patient
 from api.rescoring.crews import cores
 from common.command_line import option
 
@@ -277,6 +275,11 @@ def _serve(
 
     ``dialects``: the ports at whose root a dialect is, by its name. Raises `StageError`.
     """
+    _import_application()
+    from api.app import create_app
+    from api.http.at_root import AtRoot
+    from api.http.timeouts import patient
+
     app = create_app(settings)
     host, port = listeners[0].getsockname()[:2]
     off = [*app.state.off, *filter(None, [settings.telemetry.off])]
@@ -300,6 +303,17 @@ def _serve(
     )
     server.run(sockets=listeners)
     return server.started
+
+
+def _import_application() -> None:
+    """Import what takes most of a start: one that is refused, or asked for its help, does not wait
+    for it."""
+    gc.disable()  # as `api.cli.main` imports a command
+    try:
+        import api.app  # noqa: F401
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _hold(settings: Settings) -> list[int] | str:

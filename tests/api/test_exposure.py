@@ -160,3 +160,15 @@ def certificate(folder: Path) -> None:
     (folder / "cert.pem").write_bytes(made.public_bytes(pem))
     plain = (pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (folder / "key.pem").write_bytes(key.private_bytes(*plain))
+
+
+def test_a_start_that_is_refused_has_imported_no_application(tmp_path: Path) -> None:
+    """That takes a second."""
+    script = "import sys; from api.cli.main import main; main(sys.argv[1:]); print('api.app' in sys.modules)"
+    env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    for arguments in (ALL, ("serve", "--help")):
+        printed = subprocess.run(
+            [sys.executable, "-c", script, *arguments],
+            cwd=tmp_path, env=env, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        assert printed.endswith("False\n"), arguments

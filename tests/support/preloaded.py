@@ -32,7 +32,14 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "milestoned": (
         ("api.cli.main",),
-        ("api.cli.serve", "uvloop", "uvicorn.lifespan.on", "uvicorn.logging"),
+        (
+            "api.cli.serve",
+            "api.app",
+            "api.http.timeouts",
+            "uvloop",
+            "uvicorn.lifespan.on",
+            "uvicorn.logging",
+        ),
     ),
     "agentd": (("agentd.cli.main", "agentd"), ("agentd.run.daemon", "agentd.sources.cdp.source")),
 }
