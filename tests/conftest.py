@@ -112,6 +112,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What Playwright made can be used in its own loop alone: tests that have a page run there.
     `slow_where` is told before pytest's own ``-m`` chooses."""
     for item in items:
+        if " at 0x" in item.name:
+            raise pytest.UsageError(
+                f"{item.nodeid}: expected an id alike in every worker, see ids="
+            )
         if not isinstance(item, pytest.Function):
             continue
         if any(

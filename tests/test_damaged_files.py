@@ -233,7 +233,16 @@ def changed(folder: Path, **arrays: Callable[[Any], Any]) -> None:
         ({"value": lambda a: a.reshape(1, -1)}, "value: expected a row of numbers"),
         ({"left": lambda a: a.astype("S4")}, "left: expected a row of numbers"),
     ],
-    ids=str,
+    ids=[
+        "beyond the nodes",
+        "below them",
+        "not whole",
+        "a depth without end",
+        "no numbers",
+        "too few",
+        "a table",
+        "texts",
+    ],
 )
 def test_trees_that_no_walk_ends_in_are_refused(
     model: Path, arrays: dict[str, Callable[[Any], Any]], why: str
