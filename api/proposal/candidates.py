@@ -6,11 +6,17 @@ may differ from run to run left open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from api.suggestions.drawn_texts import open_text
-from api.suggestions.event_values import WRITES, read_body, short_text, split_address
+from api.suggestions.event_values import (
+    WRITES,
+    read_body,
+    short_text,
+    split_address,
+    undeclared_type,
+)
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
@@ -149,12 +155,15 @@ def _write(
     facts: dict[str, JsonValue] = {"method": method, "url": open_path}
     if redirect:
         facts["redirect_to"] = open_text(redirect)
-    body = read_body(mapping(request.get("body")))
+    sent = mapping(request.get("body"))
+    body = read_body(sent)
     if body:
-        with_body = {**facts, "body": body}
+        read_as = undeclared_type(sent)
+        about = facts if read_as is None else {**facts, "body_as": read_as}
+        with_body = {**about, "body": body}
         yield _candidate(event, family, 0, "request_accepted", with_body)
         for name, value in body.items():
-            one = {**facts, "body": {name: value}}
+            one = {**about, "body": {name: value}}
             made = _candidate(event, f"{family} {name}", 0, "request_accepted", one)
             yield made._replace(part_of=family)
     yield _candidate(event, family, 1, "request_accepted", facts)
@@ -212,6 +221,25 @@ def join_parts(parts: Sequence[TaskCandidate]) -> TaskCandidate:
     }
     facts = {**mapping(first.when["request_accepted"]), "body": body}
     return TaskCandidate(first.part_of, 0, {"request_accepted": facts}, first.event)
+
+
+def join_within(
+    bodies: Sequence[TaskCandidate], parts: Sequence[TaskCandidate]
+) -> list[TaskCandidate]:
+    """Return a condition for each of ``bodies``, a request's whole ones, on those of its fields
+    that are among ``parts``."""
+    asked = [_body_of(part) for part in parts]
+    found = []
+    for whole in bodies:
+        body = {name: value for name, value in _body_of(whole).items() if {name: value} in asked}
+        if body:
+            facts = {**mapping(whole.when["request_accepted"]), "body": body}
+            found.append(whole._replace(when={"request_accepted": facts}))
+    return found
+
+
+def _body_of(candidate: TaskCandidate) -> Mapping[str, JsonValue]:
+    return mapping(mapping(candidate.when.get("request_accepted")).get("body"))
 
 
 def _candidate(event: Event, family: str, rank: int, rule: str, facts: JsonObject) -> TaskCandidate:

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
 
-from api.proposal.candidates import ANY_TEXT, TaskCandidate, candidates_of, join_parts
+from api.proposal.candidates import (
+    ANY_TEXT,
+    TaskCandidate,
+    candidates_of,
+    join_parts,
+    join_within,
+)
 from api.proposal.slots import Values, fill_task, with_slots
 from api.proposal.states import state_candidates
 from api.proposal.weighing import EVEN_WEIGHTS
@@ -93,7 +99,7 @@ def propose(
     deeds = [one for one in _collect([*good, *bad], origin) if _address_of(one[0]) not in sent]
     supports = _measure([*deeds, *states], good, bad, origin)
     shared = [one for one in supports if one.in_good == len(good)]
-    joined = _measure(_join_shared_parts(shared), good, bad, origin)
+    joined = _find_joined(shared, supports, good, bad, origin)
     shared = [one for one in (*joined, *shared) if not one.candidate.part_of]
     milestones = sorted(_most_specific(shared), key=lambda one: fmean(one.places))
     if not milestones:
@@ -355,13 +361,29 @@ def _address_of(candidate: TaskCandidate) -> tuple[JsonValue, JsonValue] | None:
     return (about.get("method"), about.get("url")) if has_content else None
 
 
-def _join_shared_parts(shared: Sequence[ConditionSupport]) -> list[tuple[TaskCandidate, str]]:
-    """Return one candidate a request, of the fields of its body that all successes share."""
+def _find_joined(
+    shared: Sequence[ConditionSupport],
+    supports: Sequence[ConditionSupport],
+    good: Sequence[RecordedRun],
+    bad: Sequence[RecordedRun],
+    origin: str | None,
+) -> list[ConditionSupport]:
+    """Return one condition a request, of the fields of its body that all successes share: of
+    requests to one address that carry different fields, the last that all successes made."""
     parts: dict[str, list[ConditionSupport]] = {}
     for one in shared:
         if one.candidate.part_of:
             parts.setdefault(one.candidate.part_of, []).append(one)
-    return [(join_parts([one.candidate for one in of]), of[0].log) for of in parts.values()]
+    joined = []
+    names = {log.name for log in good}
+    for family, of in parts.items():
+        own = (one for one in supports if one.log in names)
+        bodies = [one.candidate for one in own if one.candidate.family == family]
+        together = join_parts([one.candidate for one in of])
+        within = [*join_within(bodies, [one.candidate for one in of]), together]
+        measured = _measure([(one, of[0].log) for one in within], good, bad, origin)
+        joined += [one for one in measured if one.in_good == len(good)][-1:]
+    return joined
 
 
 def _measure(

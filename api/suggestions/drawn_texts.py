@@ -11,10 +11,16 @@ from detectors.model.json_value import JsonValue
 MAY_BE_DRAWN = "may be drawn anew in each run, and then nobody meets it"
 """What is said of a value that a task asks and that looks drawn."""
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_GROUPS = re.compile(r"(?!(?:19|20)\d\d-(?:19|20)\d\d$)[A-Z0-9]{3,}(?:-[A-Z0-9]{3,})+")
+_GROUPS = re.compile(
+    r"(?!(?:19|20)\d\d-(?:19|20)\d\d$)(?:[A-Z0-9]{3,}(?:-[A-Z0-9]{3,})+|[A-Z]{1,2}(?:-[0-9]{3,}){2,})"
+)
 _RUN = re.compile(r"[A-Za-z0-9_~+/=.-]{16,}")
 _HEX = re.compile(r"[0-9a-f]{12,}|[0-9A-F]{12,}")
-_OPEN = re.compile(rf"{UUID.pattern}|\b(?=[a-f]*\d)[0-9a-f]{{12,}}\b|\d+")
+_OPEN = re.compile(
+    rf"(?P<kept>%[0-9a-fA-F]{{2}})|{UUID.pattern}|\b(?=[a-f]*\d)[0-9a-f]{{12,}}\b|\d+"
+)
+_DRAWN_NAME = re.compile(r"((?:[A-Za-z]?[a-z]+[-_])*)([^.]+)((?:\.[A-Za-z0-9]{1,5})*)")
+"""Words before what may be drawn, that, and the ends of a file's name."""
 _PART = re.compile(r"[^\s/?&=#:,;()<>\[\]\"']+")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|1[0-9]{12}")
 _WORDS = re.compile(r"(?:[A-Z]?[a-z]{2,})+")
@@ -38,9 +44,18 @@ _MAX_DRAWN = 128
 
 
 def open_text(text: str) -> str:
-    """A pattern of a text: ``*`` in the place of each number, and of each UUID and long run of
-    hexadecimal digits as a whole."""
-    return _OPEN.sub("*", text)
+    """A pattern of a text: ``*`` in the place of each number, and of each UUID, long run of
+    hexadecimal digits and part that looks drawn as a whole. What stands percent-encoded stays."""
+    opened = _PART.sub(lambda part: _open_part(part[0]), text)
+    return _OPEN.sub(lambda found: found["kept"] or "*", opened)
+
+
+def _open_part(part: str) -> str:
+    """A part of an address or name without what looks drawn between its words and its end."""
+    found = _DRAWN_NAME.fullmatch(part)
+    if found is None or not _is_short_drawn(found[2]):
+        return part
+    return f"{found[1]}*{found[3]}"
 
 
 def parts_of(text: str) -> Iterator[tuple[int, str]]:

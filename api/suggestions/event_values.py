@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlsplit
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from urllib.parse import urlsplit
 
 import orjson
 
+from api.suggestions.drawn_texts import looks_drawn
+from detectors.matchers.values import BodyType, body_type, form_pairs
 from detectors.model.json_value import JsonValue
 
 WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 """Methods of requests that may change something."""
 MAX_TEXT = 200
 """Characters of a name or value that a suggestion repeats."""
+MAX_DEPTH = 4
+"""Objects within each other, in a body, whose fields are read."""
+MAX_FIELDS = 24
+"""Fields of a JSON body up to which those of objects in it are read: a longer one is a document."""
 _OF_THE_PAGE = frozenset(
     "formkey formbuildid sesskey viewstate viewstategenerator eventvalidation wpnonce nonce csrf"
     " xsrf csrfmiddlewaretoken csrftoken authenticitytoken requestverificationtoken idempotencykey"
@@ -41,24 +48,64 @@ def split_address(url: object) -> tuple[str | None, str, str]:
 
 
 def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the fields of a form or of a JSON object that hold one short text or number; none of
-    what was masked, nor of what a page draws for each request, as the names say."""
+    """Return the fields of a form or of a JSON object that hold one short text or number, those of
+    objects within a short one under dotted names; none of what was masked, nor of what a page draws
+    for each request, as the names say."""
     text = body.get("text")
     if not isinstance(text, str):
         return {}
+    fields = dict(_read_fields(text, str(body.get("mime") or "")))
+    return {name: value for name, value in fields.items() if _is_short_value(value)}
+
+
+def undeclared_type(body: Mapping[str, JsonValue]) -> BodyType | None:
+    """Return what a body with fields is read as, where its content type does not say so; else
+    None."""
+    if body_type(str(body.get("mime") or "")) is not None:
+        return None
+    return "json" if str(body.get("text")).lstrip()[:1] == "{" else "form"
+
+
+def _read_fields(text: str, mime: str) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the names and plain values of a body's fields."""
     try:
         parsed = orjson.loads(text)
     except orjson.JSONDecodeError:
-        parsed = dict(parse_qsl(text)) if "=" in text else {}
-    if not isinstance(parsed, dict):
-        return {}
-    return {
-        str(name): value
-        for name, value in parsed.items()
-        if "." not in str(name)
-        and not is_of_the_page(str(name))
-        and ((isinstance(value, str) and short_text(value)) or type(value) in (int, float))
-    }
+        if "=" in text:
+            yield from ((name, value) for name, value in form_pairs(text, mime) if _is_told(name))
+        return
+    if isinstance(parsed, Mapping):
+        within = list(islice(_leaves(parsed, "", MAX_DEPTH), MAX_FIELDS + 1))
+        yield from within if len(within) <= MAX_FIELDS else _leaves(parsed, "", 1)
+
+
+def _leaves(
+    value: Mapping[str, JsonValue], above: str, depth: int
+) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the dotted names and plain values of an object, ``depth`` objects deep."""
+    for name, part in value.items():
+        if not _is_told(name):
+            continue
+        rows = (
+            {f"{name}.{place}": row for place, row in enumerate(part)}
+            if isinstance(part, list)
+            else {name: part}
+        )
+        for at, row in rows.items():
+            if isinstance(row, Mapping) and depth > 1:
+                yield from _leaves(row, f"{above}{at}.", depth - 1)
+        if not isinstance(part, Mapping | list):
+            yield above + name, part
+
+
+def _is_told(name: str) -> bool:
+    """Whether a field's name can be asked, and its value says what was done."""
+    return "." not in name and not is_of_the_page(name) and not looks_drawn(name)
+
+
+def _is_short_value(value: JsonValue) -> bool:
+    """Whether a value is a short text that hides nothing, or a number."""
+    return bool(short_text(value)) or type(value) in (int, float)
 
 
 def is_of_the_page(name: str) -> bool:

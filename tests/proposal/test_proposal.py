@@ -328,12 +328,34 @@ def test_the_origin_is_that_of_most_pages() -> None:
     assert find_origin([log(*episode([clicked("Buy")]))]) is None
 
 
+PARTS = """--x\r
+Content-Disposition: form-data; name="a"\r
+\r
+1\r
+--x\r
+Content-Disposition: form-data; name="form_key"\r
+\r
+x9\r
+--x--\r
+"""
 BODIES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"text": "a=1&b=x+y"}, {"a": "1", "b": "x y"}),
     ({"text": '{"a": 1, "b": "x", "c": [1], "d": null, "e.f": "x"}'}, {"a": 1, "b": "x"}),
     ({"text": "pin=••••"}, {}),
     ({"text": "form_key=x9&__VIEWSTATE=abc&_wpnonce=1&a=1"}, {"a": "1"}),
     ({"text": '{"idempotencyKey": "x9", "requestId": 7, "a": 1}'}, {"a": 1}),
+    (
+        {"text": '{"a": {"b": "x", "rows": [{"c": 1}, {"c": 2}]}, "tags": ["x"]}'},
+        {"a.b": "x", "a.rows.0.c": 1, "a.rows.1.c": 2},
+    ),
+    (
+        {
+            "text": '{"a": {"_csrf": "x", "b": {"9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a": {"c": "x"}}}, "d": 1}'
+        },
+        {"d": 1},
+    ),
+    ({"text": json.dumps({"a": 1, "rows": [{"c": number} for number in range(30)]})}, {"a": 1}),
+    ({"text": PARTS, "mime": "multipart/form-data; boundary=x"}, {"a": "1"}),
     ({"text": "no form"}, {}),
     ({"text": "[1]"}, {}),
     ({}, {}),
@@ -343,6 +365,55 @@ BODIES: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("body", "expected"), BODIES)
 def test_what_a_body_says(body: dict[str, Any], expected: dict[str, Any]) -> None:
     assert read_body(body) == expected
+
+
+UUIDS = ("9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a", "1f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a")
+ULIDS = ("01J9ZK3V7Q8W2X4Y6R5T1N0M9P", "01JAB6T2M4K8Q0X7Z5V3R9W1Y2")
+CODES = ("V1StGXR8_Z5jdHi6B-myT", "XByRzDf1LGHZDev_fnQrj")
+JSON = "application/json"
+DRAWN_REQUESTS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "a UUID in the address": ("/carts/{uuid}/items", {"item": "{item}"}, JSON),
+    "a ULID in the address": ("/carts/{ulid}/items", {"item": "{item}"}, JSON),
+    "a random code in the address": ("/carts/cart-{code}", {"item": "{item}"}, JSON),
+    "beside percent-encoded letters": ("/caf%C3%A9/{ulid}/", {"item": "{item}"}, JSON),
+    "within an object": ("/orders", {"order": {"id": "{ulid}", "item": "{item}"}}, JSON),
+    "within a row": ("/orders", {"rows": [{"id": "{code}", "item": "{item}"}]}, JSON),
+    "within what is called a text": ("/orders", {"id": "{uuid}", "item": "{item}"}, "text/plain"),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN_REQUESTS)
+def test_another_run_with_other_drawn_values_reaches_the_goal_and_other_content_does_not(
+    name: str,
+) -> None:
+    url, body, mime = DRAWN_REQUESTS[name]
+
+    def run(number: int, item: str) -> list[list[Said]]:
+        place = number % 2
+        values = {"uuid": UUIDS[place], "ulid": ULIDS[place], "code": CODES[place], "item": item}
+        text, where = json.dumps(body), url
+        for key, value in values.items():
+            text, where = text.replace(f"{{{key}}}", value), where.replace(f"{{{key}}}", value)
+        sent = {"text": text, "mime": mime}
+        return [[clicked("Order"), finished("POST", where, 201, body=sent)]]
+
+    found = proposed([run(0, "tea"), run(1, "tea")], [run(0, "ink"), [[clicked("Order")]]])
+    assert (found.is_decided, found.notes) == (True, [])
+    assert [(one.in_good, one.in_bad) for one in found.goal] == [(2, 0)]
+
+
+def test_requests_to_one_address_that_carry_different_fields_are_told_by_the_last() -> None:
+    def run(number: int, item: str) -> list[list[Said]]:
+        first = {"next": 7, "items": [{"n": "a"}]}
+        second = {"next": 7 + number, "items": [{"n": "a"}, {"n": item}]}
+        sent = [{"text": json.dumps(one), "mime": JSON} for one in (first, second)]
+        return [[finished("PUT", "/state", 200, body=one)] for one in sent]
+
+    found = proposed([run(0, "tea"), run(3, "tea")], [run(0, "ink")])
+    bodies = [one.candidate.when["request_accepted"] for one in found.goal]
+    assert bodies == [
+        {"method": "PUT", "url": "/state", "body": {"items.0.n": "a", "items.1.n": "tea"}}
+    ]
 
 
 def write(path: Path, *steps: Sequence[Said]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.suggestions.drawn_texts import list_drawn, looks_drawn
+from api.suggestions.drawn_texts import list_drawn, looks_drawn, open_text
 from detectors.model.json_value import JsonValue
 
 
@@ -19,6 +19,7 @@ from detectors.model.json_value import JsonValue
         "q83vEjRWeJCrze8SNFZ4kA==",
         "2cf24dba5fb0",
         "A7X2-99QK-LM3P",
+        "R-2026-00017",
         "pi_3MtwBwLkdIwHu7ix28a3tqPa",
     ],
 )
@@ -34,6 +35,7 @@ def test_what_was_drawn(text: str) -> None:
         "astro-gaming-a50-wireless-headset-base-station-gen-4-compatible-with-ps5",
         ".LocContainer.col-sm-12.col-xs-12.clearfix",
         "2025-2026",
+        "A-1204",
         "ALL-STARS",
         "AndroidSlidingUpPanel",
         "iPhone15ProMax",
@@ -51,3 +53,19 @@ def test_in_a_condition_each_is_listed_once_and_no_document() -> None:
         {"json": "$.at", "is": {"text": [f"order {code}", 3]}},
     ]
     assert list_drawn({"rule": {"facts": facts, "picture": "q83vEjRWeJCr" * 20}}) == [code, moment]
+
+
+@pytest.mark.parametrize(
+    ("text", "opened"),
+    [
+        ("/orders/17/edit", "/orders/*/edit"),
+        ("/carts/01J9ZK3V7Q8W2X4Y6R5T1N0M9P/items", "/carts/*/items"),
+        ("/carts/cart-V1StGXR8_Z5jdHi6B-myT", "/carts/cart-*"),
+        ("report-9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a.pdf", "report-*.pdf"),
+        ("export-01J9ZK3V7Q8W2X4Y6R5T1N0M9P.tar.gz", "export-*.tar.gz"),
+        ("/caf%C3%A9/%E2%82%AC/7", "/caf%C3%A9/%E2%82%AC/*"),
+        ("/plan-of-room", "/plan-of-room"),
+    ],
+)
+def test_the_pattern_of_a_text(text: str, opened: str) -> None:
+    assert open_text(text) == opened
