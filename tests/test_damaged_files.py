@@ -20,6 +20,7 @@ from agentd.core.errors import UsageError
 from agentd.core.secret_file import read_or_make_secret
 from agentd.run.daemon import read_token
 from agentd.sources.cdp.transport.address import websocket_address
+from api.cli.exposure import Exposure
 from api.cli.main import main
 from api.core.keys import KeyFileError, load_keys, read_or_create
 from api.core.settings import Settings
@@ -27,6 +28,7 @@ from api.stages.model.folder import BUILTIN, PARTS, ModelError, load
 from common.regular_file import MAX_BYTES
 from lab.training.history import FILE, HistoryError, ModelHistory
 from tests.api.service import TASK
+from tests.api.test_exposure import certificate
 from tests.rescoring.corpus import record, rescore, written
 
 ROOT = Path(__file__).parents[1]
@@ -78,6 +80,31 @@ def milestoned(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
     )
+
+
+@pytest.mark.parametrize("name", ["cert.pem", "key.pem"])
+@pytest.mark.parametrize("how", ["empty", "half", "zeros", "no text", "another's"])
+def test_a_service_does_not_start_with_a_certificate_or_key_that_is_none(
+    tmp_path: Path, name: str, how: str
+) -> None:
+    for folder in (tmp_path / "other", tmp_path):
+        folder.mkdir(exist_ok=True)
+        certificate(folder)
+        pair = Exposure(tls_cert=folder / "cert.pem", tls_key=folder / "key.pem")
+        assert pair.refusal(Settings(data=tmp_path)) is None
+    whole = (tmp_path / name).read_bytes()
+    damaged = {
+        "empty": b"",
+        "half": whole[: len(whole) // 2],
+        "zeros": bytes(len(whole)),
+        "no text": b"\xff\xfe",
+        "another's": (tmp_path / "other" / name).read_bytes(),
+    }
+    (tmp_path / name).write_bytes(damaged[how])
+    refusal = pair.refusal(Settings(data=tmp_path))
+    assert refusal is not None
+    assert str(tmp_path / name) in refusal
+    assert "PEM" in refusal
 
 
 BROKEN: dict[str, Callable[[bytes], bytes]] = {

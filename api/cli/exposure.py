@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,8 @@ from common.regular_file import read_regular
 
 MIN_TOKEN_LENGTH = MIN_LETTERS
 """Characters of an operator's own admin token, at least: shorter ones can be guessed."""
+MAX_PEM = 1 << 20
+"""Bytes of a certificate chain or a key."""
 
 
 @Parameter(name="*", group="TLS and proxies")
@@ -79,7 +82,32 @@ class Exposure:
         for name, path in (("--tls-cert", self.tls_cert), ("--tls-key", self.tls_key)):
             if path is not None and not path.is_file():
                 return f"{name} {path}: no such file"
+        if self.tls_cert is None or self.tls_key is None:
+            return None
+        return _unfit_for_tls(self.tls_cert, self.tls_key)
+
+
+def _unfit_for_tls(cert: Path, key: Path) -> str | None:
+    """Why a certificate chain and a private key can't be served with, or None; a key with a
+    password is tried by the server, which asks for it."""
+    for name, path in (("--tls-cert", cert), ("--tls-key", key)):
+        try:
+            text = read_regular(path, MAX_PEM)
+        except OSError as error:
+            return f"{name} {path}: can't be read: {error.strerror}"
+        if b"-----BEGIN " not in text:
+            return f"{name} {path}: expected a file in PEM"
+    if b"ENCRYPTED" in text:
         return None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "reason", None) or error
+        return (
+            f"--tls-cert {cert}, --tls-key {key}: expected a certificate chain and its own private"
+            f" key in PEM: {why}"
+        )
+    return None
 
 
 LOOPBACK = Exposure()

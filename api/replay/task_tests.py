@@ -108,7 +108,8 @@ def read_of(source: Json, beside: Path | None, where: str) -> RecordingContents:
             where, source, f"a recording that can be read: {error.strerror}"
         ) from None
     except (RecordingError, CodecError, binascii.Error) as error:
-        raise BadTestError(where, "…", f"a recording: {error}") from None
+        named = source if isinstance(source, str) else "…"
+        raise BadTestError(where, named, f"a recording: {error}") from None
     wanted = "a file beside the task" if beside is not None else "{frames: base64} or {lines: text}"
     raise BadTestError(where, source, wanted)
 
