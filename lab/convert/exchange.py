@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from urllib.parse import urldefrag, urlencode, urljoin
+from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from agentd.sources.cdp.network import bodies
 from agentd.sources.cdp.state.masking import Secrets
@@ -26,6 +27,7 @@ from detectors.model.json_value import (
     require_object,
     require_text,
 )
+from detectors.sdk.request_facts import writes
 from lab.convert.html_secrets import secret_names
 from lab.convert.page_state import UNSEEN, Telling
 
@@ -46,6 +48,17 @@ _DESTINATIONS = {
 _NOT_KEPT = ("image/", "audio/", "video/", "font/", "application/font")
 _BINARY = 2
 """The kind of a socket's message that is no text."""
+_KEPT = "/?%:@!$&'()*+,;=~[]|"
+"""What stays as it is in an address's path and query."""
+_PORTS = {"http": 80, "https": 443}
+_FORM = "application/x-www-form-urlencoded"
+_PERHAPS_TAKEN = re.compile(
+    r"ABORTED|CONNECTION_(?:RESET|CLOSED)|EMPTY_RESPONSE|(?<!CONNECTION_)TIMED_OUT"
+    r"|NET_(?:RESET|TIMEOUT|INTERRUPT)|NETWORK_CHANGED|INVALID_(?:HTTP_)?RESPONSE|PROTOCOL_ERROR"
+    r"|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED",
+    re.IGNORECASE,
+)
+"""Failures of a request that the server may have got, as Chromium and Firefox name them."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _NO_DOCUMENT = (None, 204, 205)
 """Statuses whose answer replaces no document."""
@@ -210,14 +223,35 @@ def join(exchanges: Iterable[Exchange]) -> list[Exchange]:
 def _follower(exchange: Exchange, later: Iterable[Exchange]) -> Exchange | None:
     """The request with which the browser followed a redirect, by its tab and address."""
     try:
-        target = urldefrag(urljoin(exchange.url, exchange.location)).url
+        target = _as_requested(urljoin(exchange.url, exchange.location))
     except ValueError:
         return None  # an address that no browser could follow
     for other in later:
         is_free = not other.continues and other.tab == exchange.tab
-        if is_free and urldefrag(other.url).url == target:
+        if is_free and _is_at(other.url, target):
             return other
     return None
+
+
+def _is_at(url: str, target: str) -> bool:
+    """Whether a request's address is ``target``, as `_as_requested` writes that."""
+    try:
+        return _as_requested(url) == target
+    except ValueError:
+        return False
+
+
+def _as_requested(url: str) -> str:
+    """Write an address as a browser requests it: without dots as parts of its path, its host in
+    small letters, letters beyond ASCII percent-encoded, no usual port. Raises ValueError."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").encode("idna").decode()
+    is_usual = parts.port is None or parts.port == _PORTS.get(parts.scheme)
+    place = host if is_usual else f"{host}:{parts.port}"
+    path = quote(parts.path, safe=_KEPT) or "/"
+    if "/." in path:
+        path = urlsplit(urljoin("http://host/", "/" + path.lstrip("/"))).path
+    return urlunsplit((parts.scheme, place, path, quote(parts.query, safe=_KEPT), ""))
 
 
 def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]:
@@ -272,6 +306,8 @@ def _end(
         data["error"] = exchange.failure
         if "ABORTED" in exchange.failure.upper():
             data["canceled"] = True
+        if writes(data) and _PERHAPS_TAKEN.search(exchange.failure):
+            data["sent"] = True
         return Telling(exchange.end, "request.failed", data)
     if exchange.mime:
         data["mime"] = exchange.mime
@@ -342,21 +378,31 @@ def _posted(
 ) -> CapturedBody | None:
     if not isinstance(data, dict):
         return None
-    raw = _posted_bytes(data, attachment)
     mime = read_text(data, "mimeType", headers.get("content-type", ""))
+    raw = _posted_bytes(data, attachment)
+    if not raw:
+        raw, mime = _posted_fields(data), _FORM
     return CapturedBody(raw, mime) if raw else None
 
 
 def _posted_bytes(data: JsonObject, attachment: Attachment) -> bytes | None:
-    """What a request carried: a text, a file beside the entry, or the fields of a form."""
+    """What a request carried: a text, plain or as base64, or a file beside the entry."""
     text, attached = read_text(data, "text"), _attached_name(data)
     if text:
-        return text.encode("utf-8", "replace")
-    raw = attachment(attached) if attached else None
-    if raw:
-        return raw
+        is_base64 = data.get("encoding") == "base64"
+        return _decoded(text) if is_base64 else text.encode("utf-8", "replace")
+    return attachment(attached) if attached else None
+
+
+def _posted_fields(data: JsonObject) -> bytes:
+    """The fields of a form whose body the file has in parts alone, as a form's body; files left
+    out."""
     fields = [require_object(part, "params") for part in read_list(data, "params")]
-    pairs = [(str(field.get("name", "")), str(field.get("value", ""))) for field in fields]
+    pairs = [
+        (str(field.get("name", "")), str(field.get("value", "")))
+        for field in fields
+        if not field.get("fileName")
+    ]
     return urlencode(pairs).encode()
 
 

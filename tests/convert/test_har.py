@@ -104,6 +104,60 @@ def test_where_a_redirect_led_to_is_unknown_and_not_zero_if_it_is_not_in_the_fil
 
 
 @pytest.mark.parametrize(
+    ("location", "landed"),
+    [
+        ("/caf\u00e9", "/caf%C3%A9"),
+        ("/a b", "/a%20b"),
+        ("/x/../thanks", "/thanks"),
+        ("thanks?q=caf\u00e9#top", "/thanks?q=caf%C3%A9"),
+        (f"{SHOP}:80/thanks", "/thanks"),
+        (SHOP.replace("shop.", "SHOP.") + "/thanks", "/thanks"),
+        (SHOP, "/"),
+    ],
+)
+def test_a_redirect_is_followed_as_a_browser_writes_its_address(
+    location: str, landed: str, tmp_path: Path
+) -> None:
+    """The header has it as the server wrote it, the request that followed as it was made."""
+    events = told(
+        tmp_path,
+        entry(f"{SHOP}/order", 0, 302, "POST", to=location, type="document"),
+        entry(SHOP + landed, 1, type="document"),
+    )
+    [finished] = of(events, "request.finished")
+    assert [hop["url"] for hop in finished["hops"]] == [f"{SHOP}/order"]
+    assert "where a redirect led to is not in the file" not in [
+        data.get("reason") for data in of(events, "gap.began")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "method", "sent"),
+    [
+        ("net::ERR_ABORTED", "POST", True),
+        ("net::ERR_CONNECTION_RESET", "PUT", True),
+        ("net::ERR_EMPTY_RESPONSE", "DELETE", True),
+        ("net::ERR_TIMED_OUT", "POST", True),
+        ("NS_ERROR_NET_RESET", "POST", True),
+        ("net::ERR_CONNECTION_TIMED_OUT", "POST", False),
+        ("net::ERR_NAME_NOT_RESOLVED", "POST", False),
+        ("net::ERR_BLOCKED_BY_CLIENT", "POST", False),
+        ("net::ERR_ABORTED", "GET", False),
+    ],
+)
+def test_what_a_write_that_broke_off_did_is_unknown(
+    error: str, method: str, sent: bool, tmp_path: Path
+) -> None:
+    goal = {**LANDING, "milestones": [{"id": "ordered", "when": {"request_accepted": {
+        "method": method, "url": "/order"}}}]}  # fmt: skip
+    events = told(tmp_path, entry(f"{SHOP}/order", 0, 0, method, _error=error))
+    [failed] = of(events, "request.failed")
+    assert failed.get("sent", False) is sent
+    rewards = replay(tmp_path / "made.mrec", compile_task(check_task(goal)))[1]
+    assert [reward.reward for reward in rewards] == [None if sent else 0.0]
+
+
+@pytest.mark.parametrize(
     ("answer", "known"),
     [({"status": -1}, False), ({"status": 0}, False), ({"status": 0, "_error": "net::ERR_FAILED"}, True),
      ({"status": 500}, True)],
@@ -330,22 +384,29 @@ def test_a_zipped_har_has_its_bodies_with_it(tmp_path: Path) -> None:
     assert finished["response"]["body"]["text"] == "<p>Hello</p>"
 
 
-def test_parameters_stand_for_a_body_that_has_no_text(tmp_path: Path) -> None:
-    posted = {
-        "mimeType": "multipart/form-data",
-        "params": [{"name": "q", "value": "a b"}, {"name": "pin", "value": "1"}],
-    }
+@pytest.mark.parametrize("mime", ["multipart/form-data", "application/x-www-form-urlencoded"])
+def test_parameters_stand_for_a_body_that_has_no_text(mime: str, tmp_path: Path) -> None:
+    """As a form's fields, masked by their names; what was in a file is left out."""
+    fields = {"q": "a b", "pin": "1", "password": "hunter22"}
+    params: list[dict[str, str]] = [
+        {"name": name, "value": value} for name, value in fields.items()
+    ]
+    params.append({"name": "scan", "fileName": "a.png", "value": "(binary)"})
+    posted = {"mimeType": mime, "params": params}
     [finished] = of(
         told(tmp_path, entry(f"{SHOP}/x", 0, 200, "POST", posted=posted)), "request.finished"
     )
-    assert finished["body"]["text"] == "***", (
-        "multipart without its boundary can't be masked by parts"
-    )
-    posted["mimeType"] = "application/x-www-form-urlencoded"
+    assert finished["body"]["text"] == "q=a+b&pin=1&password=***"
+    assert finished["body"]["mime"] == "application/x-www-form-urlencoded"
+
+
+def test_a_body_that_is_written_in_base64_is_read(tmp_path: Path) -> None:
+    mime = "application/x-www-form-urlencoded"
+    posted = {"mimeType": mime, "encoding": "base64", "text": "cT1hK2I="}
     [finished] = of(
         told(tmp_path, entry(f"{SHOP}/x", 0, 200, "POST", posted=posted)), "request.finished"
     )
-    assert finished["body"]["text"] == "q=a+b&pin=1"
+    assert finished["body"]["text"] == "q=a+b"
 
 
 def test_sockets_messages_are_told_where_the_har_has_them(tmp_path: Path) -> None:
