@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from agentd.sources.cdp.network import bodies
+from agentd.sources.cdp.network.request_ends import may_have_gone_out
 from agentd.sources.cdp.state.masking import Secrets
 from detectors.model.json_value import (
     JsonObject,
@@ -52,13 +52,6 @@ _KEPT = "/?%:@!$&'()*+,;=~[]|"
 """What stays as it is in an address's path and query."""
 _PORTS = {"http": 80, "https": 443}
 _FORM = "application/x-www-form-urlencoded"
-_PERHAPS_TAKEN = re.compile(
-    r"ABORTED|CONNECTION_(?:RESET|CLOSED)|EMPTY_RESPONSE|(?<!CONNECTION_)TIMED_OUT"
-    r"|NET_(?:RESET|TIMEOUT|INTERRUPT)|NETWORK_CHANGED|INVALID_(?:HTTP_)?RESPONSE|PROTOCOL_ERROR"
-    r"|CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED",
-    re.IGNORECASE,
-)
-"""Failures of a request that the server may have got, as Chromium and Firefox name them."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _NO_DOCUMENT = (None, 204, 205)
 """Statuses whose answer replaces no document."""
@@ -306,7 +299,7 @@ def _end(
         data["error"] = exchange.failure
         if "ABORTED" in exchange.failure.upper():
             data["canceled"] = True
-        if writes(data) and _PERHAPS_TAKEN.search(exchange.failure):
+        if writes(data) and may_have_gone_out(data):
             data["sent"] = True
         return Telling(exchange.end, "request.failed", data)
     if exchange.mime:

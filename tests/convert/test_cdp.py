@@ -143,6 +143,33 @@ def test_a_hops_answer_told_twice_is_told_once(tmp_path: Path) -> None:
     assert len(of(events, "request.redirected")) == len(of(events, "request.failed")) == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "method", "wire", "sent"),
+    [
+        ("net::ERR_ABORTED", "POST", False, True),
+        ("net::ERR_CONNECTION_RESET", "POST", False, True),
+        ("net::ERR_CONNECTION_REFUSED", "POST", False, False),
+        ("net::ERR_ABORTED", "GET", False, False),
+        ("net::ERR_ABORTED", "POST", True, False),
+    ],
+)
+def test_a_write_that_broke_off_may_have_been_taken_where_the_network_tells_nothing(
+    error: str, method: str, wire: bool, sent: bool, tmp_path: Path
+) -> None:
+    """Logs of old browsers have no word of the network service itself; of those that have it, a
+    request without it did not go out."""
+    order = asked("1", "http://a.example/order", 1.0, "XHR")
+    order["params"]["request"]["method"] = method
+    log = [
+        order,
+        cdp("Network.loadingFailed", 1.2, requestId="1", errorText=error),
+    ]
+    if wire:
+        log.insert(0, cdp("Network.requestWillBeSentExtraInfo", 0.5, requestId="0", headers={}))
+    [failed] = of(converted(write(tmp_path / "a.json", log), tmp_path), "request.failed")
+    assert failed.get("sent", False) is sent
+
+
 @pytest.mark.parametrize("attached", [True, False])
 def test_a_session_of_a_worker_is_its_tabs(attached: bool, tmp_path: Path) -> None:
     """Whether the log has its attachment or begins later."""

@@ -159,7 +159,7 @@ def test_what_a_write_that_broke_off_did_is_unknown(
 
 @pytest.mark.parametrize(
     ("answer", "known"),
-    [({"status": -1}, False), ({"status": 0}, False), ({"status": 0, "_error": "net::ERR_FAILED"}, True),
+    [({"status": -1}, False), ({"status": 0}, False), ({"status": 0, "_error": "net::ERR_CONNECTION_REFUSED"}, True),
      ({"status": 500}, True)],
 )  # fmt: skip
 def test_a_request_without_an_answer_or_a_failure_in_the_file_is_unknown_and_not_zero(

@@ -43,6 +43,7 @@ class ExtraInfo:
         self, browser: BrowserState, _session: SessionState, params: ExtraInfoParams
     ) -> Iterator[CdpObservation]:
         """Fold one message of the network service."""
+        self._table.has_wire = True
         if "statusCode" in params:
             return self._handle_answer(browser, params, params["statusCode"])
         return self._handle_sent(browser, params)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentd.sources.cdp.network.answer_bodies import AnswerBodies
@@ -15,25 +15,32 @@ from agentd.sources.cdp.state.state import BrowserState, CdpObservation
 
 _ABORTED = "net::ERR_ABORTED"
 _WITHOUT_A_CONNECTION = frozenset(
-    f"net::ERR_{name}"
-    for name in (
-        "UNSAFE_PORT",
-        "CONNECTION_REFUSED",
-        "CONNECTION_FAILED",
-        "NAME_NOT_RESOLVED",
-        "ADDRESS_UNREACHABLE",
-        "ADDRESS_INVALID",
-        "INTERNET_DISCONNECTED",
-        "PROXY_CONNECTION_FAILED",
-        "TUNNEL_CONNECTION_FAILED",
-        "UNKNOWN_URL_SCHEME",
-        "INVALID_URL",
-        "DISALLOWED_URL_SCHEME",
-        "BLOCKED_BY_CLIENT",
-        "FILE_NOT_FOUND",
+    (
+        *(
+            f"net::ERR_{name}"
+            for name in (
+                "UNSAFE_PORT",
+                "CONNECTION_REFUSED",
+                "CONNECTION_FAILED",
+                "CONNECTION_TIMED_OUT",
+                "NAME_NOT_RESOLVED",
+                "ADDRESS_UNREACHABLE",
+                "ADDRESS_INVALID",
+                "INTERNET_DISCONNECTED",
+                "PROXY_CONNECTION_FAILED",
+                "TUNNEL_CONNECTION_FAILED",
+                "UNKNOWN_URL_SCHEME",
+                "INVALID_URL",
+                "DISALLOWED_URL_SCHEME",
+                "BLOCKED_BY_CLIENT",
+                "FILE_NOT_FOUND",
+            )
+        ),
+        *("NS_ERROR_CONNECTION_REFUSED", "NS_ERROR_UNKNOWN_HOST", "NS_ERROR_OFFLINE"),
     )
 )
-"""Errors of a request that had no connection to send anything over."""
+"""Errors, in the words of Chromium and of Firefox, of a request that had no connection to send
+anything over."""
 _NOTHING_MORE = (204, 205)
 """Statuses whose answer is over with its head."""
 
@@ -110,8 +117,11 @@ class RequestEnds:
         sent = request.wire.is_sent(request.hop)
         if sent:
             data["sent"] = True
-        elif request.writes and _may_have_gone_out(failure) and self._table.live:
-            request.waits.add("wire")
+        elif request.writes and may_have_gone_out(failure):
+            if self._table.live:
+                request.waits.add("wire")
+            elif not self._table.has_wire:  # a log without the network's own word of any request
+                data["sent"] = True
         request.wants_answer = NOBODY
         if not (sent and request.writes):
             request.wants_body = NOBODY
@@ -159,7 +169,7 @@ def _is_taken(request: Request, params: LoadingFailed) -> bool:
     return is_aborted and request.kind != STREAM
 
 
-def _may_have_gone_out(failure: dict[str, Any]) -> bool:
+def may_have_gone_out(failure: Mapping[str, object]) -> bool:
     """Whether a request may have failed after it went out, as one whose redirect the page takes for
     an error."""
     return "blocked" not in failure and failure.get("error") not in _WITHOUT_A_CONNECTION

@@ -32,6 +32,8 @@ class RequestTable:
     def __init__(self, plan: CapturePlan, *, live: bool) -> None:
         self.plan = plan
         self.live = live
+        self.has_wire = False
+        """Whether the network service itself told of any request."""
         self.requests: dict[str, Request] = {}
         self._missing: list[Missing] = []
 
