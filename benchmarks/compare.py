@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from benchmarks.figures import Figure, format_value
+from benchmarks.figures import RATIO, Figure, format_value
 from benchmarks.run_file import BenchRun, RunFileError, read_run
 
 MAX_WORSE = 0.05
@@ -79,10 +79,17 @@ def noise_of(figure: Figure) -> tuple[float, float]:
     return min(low, figure.low), max(high, figure.high)
 
 
-def compare_runs(old: BenchRun, new: BenchRun) -> Comparison:
-    """Compare two runs row by row, in the order of the new one."""
-    olds = {(figure.part, figure.row): figure for figure in old.figures}
-    news = {(figure.part, figure.row): figure for figure in new.figures}
+def compare_runs(old: BenchRun, new: BenchRun, *, only_ratios: bool = False) -> Comparison:
+    """Compare two runs row by row, in the order of the new one. ``only_ratios``: only the rows that
+    are ratios to a reference in the same run."""
+    olds, news = (
+        {
+            (figure.part, figure.row): figure
+            for figure in run.figures
+            if figure.unit == RATIO or not only_ratios
+        }
+        for run in (old, new)
+    )
     return Comparison(
         [judge_row(olds[key], figure) for key, figure in news.items() if key in olds],
         [figure for key, figure in olds.items() if key not in news],
@@ -151,9 +158,15 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("old", metavar="OLD", type=Path, help="the JSON of a run")
     parser.add_argument("new", metavar="NEW", type=Path, help="the JSON of a later run")
+    parser.add_argument(
+        "--ratios",
+        action="store_true",
+        help="only the rows that are ratios to a reference in the same run, as on a busy machine",
+    )
     given = parser.parse_args(arguments)
     try:
-        comparison = compare_runs(read_run(given.old), read_run(given.new))
+        old, new = read_run(given.old), read_run(given.new)
+        comparison = compare_runs(old, new, only_ratios=given.ratios)
     except RunFileError as error:
         print(error, file=sys.stderr)
         return 2

@@ -25,7 +25,7 @@ from api.stages.judge.facts import EventFacts, facts_of, flag_facts
 from api.stages.judge.judge import Judge
 from api.stages.peer import Peer
 from benchmarks.figures import LOWER, NEITHER, Wanted
-from benchmarks.measure import exact, single
+from benchmarks.measure import estimate_share, exact
 from benchmarks.report import PartReport
 from tests.judge.attacks import ATTACKS, Attack
 from tests.judge.benign import BENIGN
@@ -139,7 +139,7 @@ async def compare(report: PartReport, url: str, model: str, attacks: Sequence[At
         found = await rate(judge, attacks, defended)
         report.head(f"{model}, {how} the defence, {found.tried} attacks: {found.clean_verdicts()}")
         for what, count in (("turned", found.turned), ("without a verdict", found.none)):
-            share = single(100 * count / found.tried)
+            share = estimate_share(count, found.tried)
             report.add(f"{model}, {how} the defence: attacks {what}", share, "%", wanted)
     await judge.close()
 

@@ -93,6 +93,15 @@ def estimate_longest(values: Sequence[float]) -> Estimate:
     return Estimate(max(values), None, None, len(values), EXTREME)
 
 
+def estimate_share(count: int, total: int) -> Estimate:
+    """``count`` of ``total`` in percent, with Wilson's interval."""
+    share, weight = count / total, NORMAL_95**2 / total
+    middle = share + weight / 2
+    reach = NORMAL_95 * math.sqrt(share * (1 - share) / total + weight / total / 4)
+    low, high = ((middle + side * reach) / (1 + weight) for side in (-1, 1))
+    return Estimate(100 * share, max(0.0, 100 * low), min(100.0, 100 * high), total)
+
+
 def estimate_rate(count: float, seconds: Sequence[float]) -> Estimate:
     """``count`` things a second, by the median round."""
     took = estimate_median(seconds)

@@ -21,7 +21,7 @@ import zstandard
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.figures import LOWER, NEITHER, RATIO, at_most
-from benchmarks.measure import estimate_longest, estimate_median, exact, ratio, single
+from benchmarks.measure import estimate_longest, estimate_median, estimate_share, exact, ratio
 from benchmarks.report import PartReport
 from benchmarks.wire import drive, request
 from detectors.model.codec import GENESIS, encode_segment, sha256
@@ -236,8 +236,8 @@ def _scrolls(report: PartReport, page: Page, path: str) -> None:
     report.add("frame while it scrolls", estimate_median(moving), "ms", LOWER)
     row = "frame while it scrolls / at rest"
     report.add(row, ratio(moving, still), RATIO, LOWER, "the same page at rest")
-    late = 100 * sum(took > 50 for took in moving) / len(moving)
-    report.add("frames that took more than 50 ms", single(late), "%", at_most(5))
+    late = estimate_share(sum(took > 50 for took in moving), len(moving))
+    report.add("frames that took more than 50 ms", late, "%", at_most(5))
 
 
 def _news(report: PartReport, client: httpx.Client, page: Page) -> None:

@@ -163,6 +163,15 @@ def test_rows_of_one_run_alone_are_named_and_fail_nothing() -> None:
     assert not found.fails
 
 
+def test_only_ratios_are_compared_where_that_is_asked_for() -> None:
+    old = run_of(figure(1, (1, 1), row="ratio", unit="ratio"), figure(1, (1, 1), row="time"))
+    new = run_of(figure(1, (1, 1), row="ratio", unit="ratio"), figure(9, (9, 9), row="time"))
+    assert compare_runs(old, new).fails
+    found = compare_runs(old, new, only_ratios=True)
+    assert [verdict.new.row for verdict in found.verdicts] == ["ratio"]
+    assert not found.fails
+
+
 WARNINGS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "alike": ({}, []),
     "one is the short form": (

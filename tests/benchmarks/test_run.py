@@ -20,6 +20,7 @@ from benchmarks.measure import (
     estimate_median,
     estimate_quantile,
     estimate_rate,
+    estimate_share,
     exact,
     ratio,
     single,
@@ -195,6 +196,8 @@ ESTIMATES: dict[str, tuple[Estimate, Estimate]] = {
         estimate_difference([2.0, 3.0] * 10, [1.0, 2.0] * 10),
         Estimate(1.0, 1.0, 1.0, 20, TAIL),
     ),
+    "none of sixty": (estimate_share(0, 60), Estimate(0.0, 0.0, 6.018, 60)),
+    "half of a hundred": (estimate_share(50, 100), Estimate(50.0, 40.383, 59.617, 100)),
     "bytes": (exact(24.6), Estimate(24.6, 24.6, 24.6, 1, 0.0)),
 }
 
