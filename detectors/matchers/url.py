@@ -187,13 +187,23 @@ class UrlMatch:
         url = parse_url(text)
         if url is None or not self._is_place(url):
             return False
-        if len(text) > MAX_URL:
-            return self.query is None and self.fragment is None and not self.parameters
+        return self._has_place_alone if len(text) > MAX_URL else self._is_rest(url)
+
+    def _is_rest(self, url: Url) -> bool:
+        """Whether query and fragment are the wanted ones."""
         if not self._is_query(url.query):
             return False
         if self.fragment is not None and not self.fragment.matches(url.fragment):
             return False
         return all(self._has(url.query, name, wanted) for name, wanted in self.parameters)
+
+    def judge(self, text: str) -> bool | None:
+        """Whether the address ``text`` is the wanted one; None where that hangs on the query or
+        fragment of one that is longer than `MAX_URL`."""
+        if len(text) <= MAX_URL or self._has_place_alone:
+            return self.matches(text)
+        url = parse_url(text)
+        return None if url is not None and self._is_place(url) else False
 
     def _is_query(self, query: tuple[tuple[str, str], ...]) -> bool:
         """Whether the query is the wanted one, but for parameters that are ignored."""
@@ -216,13 +226,13 @@ class UrlMatch:
 
     @property
     def _by_place(self) -> bool:
-        """Whether origin and path alone tell it from all others."""
-        return (
-            self.query is None
-            and not self.globbed
-            and self.fragment is None
-            and not self.parameters
-        )
+        """Whether origin and path alone, as they are written, tell it from all others."""
+        return not self.globbed and self._has_place_alone
+
+    @property
+    def _has_place_alone(self) -> bool:
+        """Whether neither query nor fragment counts."""
+        return self.query is None and self.fragment is None and not self.parameters
 
     def _counted(self, query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
         if not self.ignored:

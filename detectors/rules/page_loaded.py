@@ -9,7 +9,7 @@ from detectors.matchers import UrlMatch
 from detectors.matchers.url import url_key
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import errors_arg, is_error_page, loaded_arg
+from detectors.sdk.documents import errors_arg, is_error_page, loaded_arg, reading_at
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -35,5 +35,5 @@ def page_loaded(event: Event, world: World, args: PageLoadedArgs) -> Iterator[Re
     does not make it that page."""
     if not args.errors and is_error_page(event, world):
         return
-    if event.data.get("main") and args.url.matches(str(event.data.get("url"))):
-        yield Reading(1.0, f"doc:{event.data.get('frame')}")
+    if event.data.get("main"):
+        yield from reading_at(args.url, event, Reading(1.0, f"doc:{event.data.get('frame')}"))

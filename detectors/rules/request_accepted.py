@@ -144,16 +144,17 @@ def _doubt(
 
 def _judge(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> bool | None:
     """Whether the request is as expected; None where that hangs on a body of which not all was
-    reported."""
+    reported, or on the end of an address that is too long."""
     if not args.method.matches(str(hop.get("method"))):
         return False
-    if not args.url.matches(str(hop.get("url"))):
+    is_there = args.url.judge(str(hop.get("url")))
+    if is_there is False:
         return False
     sent = judge_body(hop, args.body, args.body_as, args.repeated)
     came = lost or judge_answer(hop, args.answer)
     if sent is False or came is False:
         return False
-    return True if sent and came else None
+    return True if sent and came and is_there else None
 
 
 def _accepted(

@@ -9,7 +9,7 @@ from detectors.matchers import UrlMatch
 from detectors.matchers.url import url_key
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import is_error_page, is_load, loaded_arg
+from detectors.sdk.documents import is_error_page, is_load, loaded_arg, reading_at
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -50,5 +50,5 @@ def url_reached(event: Event, world: World, args: UrlReachedArgs) -> Iterator[Re
     is_judged = is_load(event) or args.loaded
     if is_judged and not args.errors and is_error_page(event, world):
         return
-    if (args.frames or event.data.get("main")) and args.url.matches(str(event.data.get("url"))):
-        yield Reading(1.0, f"url:{event.data.get('frame')}")
+    if args.frames or event.data.get("main"):
+        yield from reading_at(args.url, event, Reading(1.0, f"url:{event.data.get('frame')}"))

@@ -5,12 +5,15 @@ a page.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from detectors.matchers import AddressTextMatch, UrlMatch
-from detectors.model.types import Event
+from detectors.model.errors import UnseenError
+from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.cut_off import CUT_OFF
 from detectors.sdk.world import World
 
 NAVIGATED = "page.navigated"
@@ -52,7 +55,7 @@ class LoadedFrom:
         if not document:
             return None if world.navigated or event.kind == NAVIGATED else True
         if self.url is not None:
-            return self.url.matches(document)
+            return self.url.judge(document)
         return self.text is None or self._has_text(event, document)
 
     def _has_text(self, event: Event, document: str) -> bool:
@@ -93,6 +96,16 @@ def frame_of(event: Event, world: World) -> str:
     """Return the frame that an event is about: of a title, its tab's main frame."""
     frame = event.data.get("frame")
     return world.main_frame(str(event.data.get("tab"))) if frame is None else str(frame)
+
+
+def reading_at(wanted: UrlMatch, event: Event, reading: Reading) -> Iterator[Reading]:
+    """Yield ``reading`` where the event's address is the wanted one. Raises `UnseenError` where
+    that hangs on the end of an address that is too long."""
+    is_there = wanted.judge(str(event.data.get("url")))
+    if is_there is None:
+        raise UnseenError(CUT_OFF, reading)
+    if is_there:
+        yield reading
 
 
 def is_load(event: Event) -> bool:

@@ -21,6 +21,7 @@ import uvicorn
 from fastapi.routing import APIRoute
 
 import api
+from api.auth.store import OPERATOR, Terms
 from api.pages import fleet
 from tests.api.service import ADMIN, TASK, Service, Store, running, until
 from tests.api.test_tenants import CANARY, nobodys, tenant, worked
@@ -206,6 +207,20 @@ async def test_a_token_that_is_revoked_ends_the_streams_that_it_opened(
         assert held.words() == before
 
 
+@pytest.mark.slow_where("postgres")
+async def test_a_token_that_expires_ends_the_streams_that_it_opened(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "EVERY_S", 0.2)
+    async with running(store, heartbeat_s=0.2) as service, on_a_socket(service) as wire:
+        id, _ = await service.open()
+        terms = Terms(OPERATOR, days=3 / 86_400)
+        _, token = await service.app.state.parts.tokens.create("read", "", terms)
+        streams = [await wire.hold(path.format(episode=id), token) for path in STREAMS.values()]
+        for held in streams:
+            await held.ended()
+
+
 # A refusal shows the beginning of a body that is no JSON, which may be cut within an id.
 CUT_ID = re.compile("(?<==)[^=;]*(?=: Invalid JSON)")
 
@@ -246,7 +261,11 @@ def addresses(service: Service, theirs: dict[str, str]) -> list[tuple[str, dict[
     """Every GET of the pages, with the other tenant's ids wherever one may stand."""
     found: list[tuple[str, dict[str, str]]] = []
     for route in service.app.routes:
-        if not isinstance(route, APIRoute) or route.include_in_schema or "GET" not in route.methods:
+        if (
+            not isinstance(route, APIRoute)
+            or route.include_in_schema
+            or "GET" not in (route.methods or ())
+        ):
             continue
         names = set(route.param_convertors)
         assert names <= set(PATHS), f"{route.path}: say in PATHS what its parameters name"
@@ -341,7 +360,9 @@ async def test_forms_of_the_pages_change_nothing_of_another_tenants(service: Ser
     posts = [
         route.path
         for route in service.app.routes
-        if isinstance(route, APIRoute) and not route.include_in_schema and "POST" in route.methods
+        if isinstance(route, APIRoute)
+        and not route.include_in_schema
+        and "POST" in (route.methods or ())
     ]
     for path in posts:
         for id in theirs.values():

@@ -9,7 +9,7 @@ import pytest
 
 from detectors.matchers.url import MAX_URL, UrlMatch, parse_url, url_key
 from detectors.sdk.site import origin_of
-from tests.support.logs import clicked, episode, ruleset, run, went
+from tests.support.logs import Said, clicked, episode, finished, loaded, ruleset, run, went
 
 LONG = "a" * MAX_URL
 CLICKS = {"element_clicked": {"role": "button", "name": "Buy"}}
@@ -73,4 +73,36 @@ def test_of_a_long_address_site_and_path_are_known(text: str) -> None:
 )
 def test_what_hangs_on_the_query_of_a_long_address_does_not_match(spec: Any, is_so: bool) -> None:
     wanted = UrlMatch.parse(spec, (), "http://a.test")
-    assert wanted.matches(f"http://a.test/x?a=1&b={LONG}#a") is is_so
+    long = f"http://a.test/x?a=1&b={LONG}#a"
+    assert wanted.matches(long) is is_so
+    assert wanted.judge(long) is (is_so if spec in ("/x", "/*", "/y") else None)
+
+
+QUERY = {"path": "/x", "query": {"a": "1"}}
+ASKED = finished("POST", f"/x?b={LONG}&a=1", 200)
+ELSEWHERE = finished("POST", f"/y?b={LONG}&a=1", 200)
+UNKNOWN: dict[str, tuple[dict[str, Any], Said]] = {
+    "a page's query": ({"url_reached": {"url": QUERY}}, went(f"/x?b={LONG}&a=1")),
+    "a page's fragment": ({"url_reached": {"url": "/x#end"}}, went(f"/x?b={LONG}#end")),
+    "a loaded page's query": ({"page_loaded": {"url": QUERY}}, loaded(f"/x?b={LONG}&a=1")),
+    "a request's query": ({"request_accepted": {"method": "POST", "url": QUERY}}, ASKED),
+}
+
+
+@pytest.mark.parametrize("worth", [{}, {"penalty": 0.5}], ids=["pays", "fines"])
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_hangs_on_the_end_of_a_long_address_is_not_known(
+    name: str, worth: dict[str, Any]
+) -> None:
+    """Neither paid nor fined, and no way around a penalty."""
+    when, happened = UNKNOWN[name]
+    rules = ruleset({"id": "m", "component": "ui", "when": when, **worth}, weights={"ui": 1.0})
+    (reward,) = run(rules, *episode([happened]))
+    assert (reward.reward, reward.mask) == (None, True)
+
+
+def test_the_site_and_path_of_a_long_address_rule_it_out() -> None:
+    when = {"request_accepted": {"method": "POST", "url": QUERY}}
+    rules = ruleset({"id": "m", "component": "ui", "when": when}, weights={"ui": 1.0})
+    (reward,) = run(rules, *episode([ELSEWHERE]))
+    assert reward.reward == 0.0
