@@ -8,8 +8,9 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,12 +31,13 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for temporary files of the test's own, for this process and for those that it
-    starts."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    return tmp_path
+    starts. Its path is short: Chromium puts a socket there, whose path the kernel limits."""
+    with tempfile.TemporaryDirectory(prefix="own-") as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        monkeypatch.setattr("tempfile.tempdir", None)
+        yield Path(folder)
 
 
 def started() -> tuple[subprocess.Popen[str], Path]:

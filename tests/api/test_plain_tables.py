@@ -70,6 +70,7 @@ GROWS = {
     "detectors/engine/conditions.py _risen": "taken, and begun anew, with each event",
     "detectors/matchers/schema_cost.py _counted": "lives as long as one count, which its budget ends",
     "detectors/sdk/registry.py _found": "one for each rule",
+    "lab/benchmarks/verified_drawn.py opened": COMMAND,
     "lab/benchmarks/webcanvas.py _tasks": COMMAND,
     "lab/benchmarks/webcanvas.py _worth": "one for each component of a task",
     "lab/benchmarks/miniwob/registry.py GENERATORS": "one for each page of the benchmark",
