@@ -31,9 +31,12 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def temporary(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """A folder for temporary files of the test's own, for this process and for those that it
     starts. Its path is short: Chromium puts a socket there, whose path the kernel limits."""
+    tmp_path_factory.getbasetemp()  # of all tests, and made where temporary files are by then
     with tempfile.TemporaryDirectory(prefix="own-") as folder:
         monkeypatch.setenv("TMPDIR", folder)
         monkeypatch.setattr("tempfile.tempdir", None)
