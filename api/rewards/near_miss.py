@@ -42,7 +42,7 @@ class _Anything:
         return True
 
     is_at = holds = names = matches_json = matches_beginning = judged = matches
-    judge_rows = matches_address = matches
+    judge_rows = matches_address = judge = matches
 
     def share(self, body: object) -> float:
         return 1.0
