@@ -18,6 +18,7 @@ import pytest
 from agentd.sources.files import attachment, looks
 from agentd.sources.files.facts import FileFacts
 from agentd.sources.files.look import UnsettledError, look
+from agentd.sources.files.notify import Note
 from agentd.sources.files.walk import Root
 from tests.files.watching import Watch
 
@@ -274,10 +275,18 @@ async def test_an_overflow_is_read_before_the_seal(tmp_path: Path) -> None:
         attached = watch.source._attached
         assert attached is not None
         dropped = threading.Event()
-        attached._watcher._tell = lambda note: dropped.set()  # as if the kernel's queue were full
+        tell = attached._watcher._tell
+
+        def drop(note: Note) -> None:
+            """As if the kernel's queue were full; what the daemon itself asks for comes later."""
+            if note.op == "fence":
+                tell(note)
+            else:
+                dropped.set()
+
+        attached._watcher._tell = drop
         (tmp_path / "unheard").write_text("unheard")
         assert await asyncio.to_thread(dropped.wait, 60)
-        del attached._watcher._tell
         attached._overflowed("too much")
         await watch.source.before_seal(0, closing=False)
         assert watch.changes == [("file.created", "unheard")]
