@@ -11,6 +11,7 @@ from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.network.extra_info import MAX_EARLY
 from agentd.sources.cdp.network.headers import MAX_HEADERS
 from agentd.sources.cdp.network.request_table import MAX_REQUESTS
+from agentd.sources.cdp.network.worker_documents import BY_WORKER
 from agentd.sources.cdp.state.capture_plan import ALWAYS, CapturePlan
 
 HEADERS = CapturePlan(
@@ -483,3 +484,57 @@ def test_a_failure_names_the_redirects_before_it_and_whether_it_went_out() -> No
         True,
         [307],
     )
+
+
+OWN_DOCUMENTS: dict[str, tuple[str, float, str | None, list[str]]] = {
+    # moments, in order; when the worker's request was answered → from where the document was
+    # loaded, and what is told once the worker's answer is heard of
+    "the worker's answer first": ("W D w d c", 5.0, None, []),
+    "after the page's": ("W D d w c", 5.0, None, []),
+    "after the document": ("W D d c w", 5.0, BY_WORKER, ["gap.began", "gap.ended"]),
+    "after the document, at another moment": ("W D d c w", 4.0, BY_WORKER, []),
+    "never": ("W D d c", 5.0, BY_WORKER, []),
+}
+
+
+@pytest.mark.parametrize(
+    ("moments", "answered_at", "loaded_from", "told_late"),
+    OWN_DOCUMENTS.values(),
+    ids=OWN_DOCUMENTS,
+)
+def test_a_document_of_a_worker_that_raced_is_the_server_s_or_a_gap_of_pages(
+    moments: str, answered_at: float, loaded_from: str | None, told_late: list[str]
+) -> None:
+    """The browser says of it what it says of a document that the worker made up; the worker's own
+    request tells, and it may be heard of after the document was told."""
+    fold = worker(kind="service_worker")
+    at_worker(fold, "enable")
+    info = {"targetId": "T", "type": "page", "url": "", "title": ""}
+    list(fold.feed("", "Target.attachedToTarget", {"sessionId": "P", "targetInfo": info}))
+    url = "https://a.example/x"
+    about = {"request": {"url": url, "method": "GET", "headers": {}}}
+    document = {"requestId": "L1", "loaderId": "L1", "frameId": "T", "type": "Document"}
+    messages: dict[str, tuple[str, str, dict[str, Any]]] = {
+        "W": ("S", "Network.requestWillBeSent", {"requestId": "7", "type": "Other"} | about),
+        "D": ("P", "Network.requestWillBeSent", document | about),
+        "w": (
+            "S",
+            "Network.responseReceived",
+            {"requestId": "7", "response": head(responseTime=answered_at)},
+        ),
+        "d": (
+            "P",
+            "Network.responseReceived",
+            document | {"response": head() | MADE_UP | {"responseTime": 5.0}},
+        ),
+        "c": (
+            "P",
+            "Page.frameNavigated",
+            {"frame": {"id": "T", "loaderId": "L1", "url": url}, "type": "Navigation"},
+        ),
+    }
+    seen = {moment: list(fold.feed(*messages[moment])) for moment in moments.split()}
+    [navigated] = [one for one in seen["c"] if one.kind == "page.navigated"]
+    assert navigated.data.get("document") == loaded_from
+    pages = [one for one in seen.get("w", []) if one.data.get("part") == "page"]
+    assert [one.kind for one in pages] == told_late

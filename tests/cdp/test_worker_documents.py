@@ -88,15 +88,6 @@ async def test_a_document_of_a_worker_is_the_worker_s(
         await watch.one("page.navigated", url=f"{site.url}/orders/1")
         await watch.fence()
         reward = paid(rules, watch)
-    print(
-        "GOT",
-        answer[:20],
-        stopped,
-        hears_requests,
-        reward.reward,
-        reward.reason,
-        [(m.id, m.worth) for m in reward.milestones],
-    )
     if whose == "unknown":
         assert reward.reward == -0.5, "the penalty, which does not hang on it"
         assert "from which address the document was loaded" in str(reward.reason)

@@ -364,7 +364,7 @@ class Network:
         )
         yield from challenges.emit_challenge(request.base, answer)
         request.passed_on = answers.is_passed_on(answer)
-        self._worker_documents.note(number, request)
+        yield from self._worker_documents.note(number, request)
         if request.passed_on:
             yield from self._workers.claim(number, request, None, [])
         else:

@@ -4,14 +4,18 @@ The browser says that a worker answered, and from where it took the answer. It d
 request that was the answer, and where it let the worker's request race with its own, it calls a
 passed on answer made up. So a document is the server's where a request of a worker to the same
 address, by the same method, had an answer at the very moment at which the document's was given.
+Worker and page speak through processes of their own: where the worker's answer is heard of after
+the document was told as made up, what was told may be wrong, which is a gap.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agentd.sources.cdp.network.requests import Request
-from agentd.sources.cdp.state.state import remember
+from agentd.sources.cdp.state.gaps import PAGES, gap
+from agentd.sources.cdp.state.state import CdpObservation, remember
 
 BY_WORKER = "about:service-worker"
 """Stands for the address from which a document was loaded that a service worker made up."""
@@ -38,14 +42,18 @@ class WorkerDocuments:
     def __init__(self) -> None:
         self._from_network: dict[str, bool] = {}
         self._documents: dict[str, _Answer] = {}
+        self._made: dict[str, bool] = {}
 
-    def note(self, number: str, request: Request) -> None:
-        """A request has an answer, noted in ``request``."""
+    def note(self, number: str, request: Request) -> Iterator[CdpObservation]:
+        """A request has an answer, noted in ``request``; a gap where a document was told as made up
+        that is its."""
         key = f"{request.answered_at} {request.base['method']} {request.base['url']}"
         by_worker = request.passed_on or request.answered_by in _OWN
         if request.session.via == "service_worker":
             if not by_worker and not request.rewritten:
                 remember(self._from_network, key, True, _KEPT)
+                if self._made.pop(key, False):
+                    yield from gap(PAGES, "a service worker's answer was heard after its document")
         elif by_worker and request.kind == DOCUMENT:
             is_cached = request.answered_by == "cache_storage"
             answer = _Answer(key, not request.passed_on, is_cached, request.worker_known)
@@ -58,5 +66,7 @@ class WorkerDocuments:
         answer = self._documents.get(number)
         if answer is None or (not answer.is_cached and answer.key in self._from_network):
             return None
-        is_made = answer.is_cached or (answer.is_own and answer.is_known)
-        return BY_WORKER if is_made else ""
+        if not answer.is_cached and answer.is_own and answer.is_known:
+            remember(self._made, answer.key, True, _KEPT)
+            return BY_WORKER
+        return BY_WORKER if answer.is_cached else ""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from agentd.sources.cdp.state.state import CdpObservation
 
 REQUESTS = ("request",)
+PAGES = ("page",)
 DOWNLOADS = ("download",)
 DIALOGS = ("dialog",)
 PAGE_PARTS = ("element", "field", "form", "text")
