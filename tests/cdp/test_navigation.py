@@ -184,7 +184,9 @@ async def test_what_exists_at_attachment_is_baseline(
     browser: Chromium, page: Page, site: Site
 ) -> None:
     site.page("/inner", "<p>in</p>")
-    url = site.page("/", f"<title>Stands</title><iframe src='{site.other}/inner'></iframe>")
+    icon = "<link rel='icon' href='data:,'>"  # else the browser asks for one, at its leisure
+    body = f"<title>Stands</title>{icon}<iframe src='{site.other}/inner'></iframe>"
+    url = site.page("/", body)
     await page.goto(url)
     async with watching(browser) as watch:
         told = {

@@ -214,12 +214,10 @@ async def test_a_line_that_the_daemon_never_took_leaves_the_next_step_unknown(
         await beside.call()
         events = await beside.closed()
     assert written(events).get("2.txt", "2.txt") == "2.txt", "nobody is paid for the file"
-    assert [
+    parts = [
         event.data["part"] for event in events if event.kind == "gap.began" and "part" in event.data
-    ] == [
-        "agent.tool_called",
-        "agent.tool_returned",
     ]
+    assert sorted(parts) == ["agent.tool_called", "agent.tool_returned"], "in either order"
     first, second = Engine(TOOLS, "E").feed(events).rewards[:2]
     assert first.reward is not None
     assert (second.reward, second.mask) == (None, True)
