@@ -100,17 +100,13 @@ class _CheckReading:
 
     def _reason(self, part: str, name: str, value: JsonValue) -> str | None:
         """Why the value of a field is not asked; None where it is."""
-        parts = [word for word in _NAME_SIGNS.split(name) if word]
-        last = parts[-1] if parts else ""
+        last = _last_word(name)
         if is_masked(last if name.startswith("$") else name, value):
             return _MASKED
         text = str(value)
         if isinstance(value, bool) or is_pattern(value) or self._is_told(text):
             return None
-        is_cookie = part == "response_cookies"
-        if is_of_the_page(last) or (is_cookie and looks_drawn(text)):
-            return _DRAWN
-        if is_moment(text) and not any(map(str.isalpha, last)):
+        if _is_drawn(part, last, text):
             return _DRAWN
         if self._is_time_of_doing(last, value):
             return "when it was done"
@@ -150,3 +146,19 @@ class _CheckReading:
     def _is_session_key(self, before: str, step: str) -> bool:
         is_key = before.lower() in _KEYS or is_of_the_page(before)
         return is_key and looks_drawn(step) and not self._is_told(step)
+
+
+def _last_word(name: str) -> str:
+    """The last word of a field's name, which may be a path (`$.item.createdAt`); empty if none."""
+    words = [word for word in _NAME_SIGNS.split(name) if word]
+    return words[-1] if words else ""
+
+
+def _is_drawn(part: str, name: str, text: str) -> bool:
+    """Whether the site draws a value for each request: its name says so, it is a cookie that looks
+    random, or a point in time under a name without letters, as `_`."""
+    if is_of_the_page(name):
+        return True
+    if part == "response_cookies" and looks_drawn(text):
+        return True
+    return is_moment(text) and not any(map(str.isalpha, name))

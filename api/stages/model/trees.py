@@ -107,27 +107,34 @@ def from_arrays(arrays: Mapping[str, Any]) -> Trees:
 
 def _require_walkable(trees: Trees) -> None:
     """Refuse arrays on which a walk would fail, or not end soon. Raises ValueError."""
+    rows = {name: array for name, array in trees.arrays().items() if name != "depth"}
+    for name, row in rows.items():
+        _require_numbers(name, row)
     count = len(trees.left)
-    for name, array in trees.arrays().items():
-        if name == "depth":
-            continue
-        if array.ndim != 1 or array.dtype.kind not in "if":
-            raise ValueError(f"{name}: expected a row of numbers, got {array.dtype}{array.shape}")
-        if name != "roots" and len(array) != count:
-            raise ValueError(f"{name}: expected {count} nodes, got {len(array)}")
-    for name, most in (
-        ("left", count),
-        ("right", count),
-        ("roots", count),
-        ("feature", len(schema.NAMES)),
-    ):
-        array = getattr(trees, name)
-        if array.dtype.kind != "i" or (len(array) and not 0 <= array.min() <= array.max() < most):
-            raise ValueError(f"{name}: expected whole numbers from 0 to {most - 1}")
+    for name, row in rows.items():
+        if name != "roots" and len(row) != count:
+            raise ValueError(f"{name}: expected {count} nodes, got {len(row)}")
+    for name in ("left", "right", "roots"):
+        _require_below(count, name, rows[name])
+    _require_below(len(schema.NAMES), "feature", rows["feature"])
     if not 0 <= trees.depth <= MAX_DEPTH:
         raise ValueError(f"depth: expected 0 to {MAX_DEPTH}, got {trees.depth}")
     if not np.isfinite(trees.value).all():
         raise ValueError("value: expected finite numbers")
+
+
+def _require_numbers(name: str, row: NDArray[Any]) -> None:
+    """Refuse what is no row of numbers. Raises ValueError."""
+    if row.ndim != 1 or row.dtype.kind not in "if":
+        raise ValueError(f"{name}: expected a row of numbers, got {row.dtype}{row.shape}")
+
+
+def _require_below(bound: int, name: str, row: NDArray[Any]) -> None:
+    """Refuse a row that has anything but whole numbers from 0 to below ``bound``. Raises
+    ValueError."""
+    is_within = len(row) == 0 or 0 <= row.min() <= row.max() < bound
+    if row.dtype.kind != "i" or not is_within:
+        raise ValueError(f"{name}: expected whole numbers from 0 to {bound - 1}")
 
 
 def route_by_kind(desktop: Trees, pages: Trees, desk: int, text: int) -> Trees:
