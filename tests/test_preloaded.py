@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -42,8 +43,9 @@ def test_it_is_this_process_s_own_child_and_can_be_killed(tmp_path: Path) -> Non
     process = launch(command, stdout=subprocess.DEVNULL, start_new_session=True)
     assert isinstance(process, Forked)
     assert psutil.Process(process.pid).ppid() == os.getpid()
+    latest = time.monotonic() + 60
     while os.getsid(process.pid) != process.pid:
-        pass
+        assert time.monotonic() < latest, "expected a session of its own"
     assert process.poll() is None
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.001)

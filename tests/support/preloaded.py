@@ -185,7 +185,9 @@ class _Template:
 
     def __init__(self, name: str, of_python: Mapping[str, str]) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environ = {key: value for key, value in os.environ.items() if key[:6] != _OF_PYTHON}
+        environ = {
+            key: value for key, value in os.environ.items() if not key.startswith(_OF_PYTHON)
+        }
         environ["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
         with theirs:
             self._process = subprocess.Popen(
