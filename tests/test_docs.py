@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,17 @@ def test_generated_pages_are_current() -> None:
     run = [sys.executable, "tools/make_docs.py", "--check"]
     done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_no_room_of_the_picture_covers_another() -> None:
+    """Nor the name of a package."""
+    drawn = (ROOT / "docs" / "architecture.svg").read_text()
+    boxes = re.findall(r'<rect class="b" x="(\d+)" y="(\d+)" width="\d+" height="(\d+)"', drawn)
+    packages = re.findall(r'<text class="n" x="(\d+)" y="(\d+)">\w+/<', drawn)
+    spans = [(int(x), int(y), int(y) + int(height)) for x, y, height in boxes]
+    spans += [(int(x), int(y) - 13, int(y)) for x, y in packages]
+    for (x, _, end), (next_x, begin, _) in pairwise(sorted(spans)):
+        assert x != next_x or end <= begin, (x, begin)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -13,7 +13,12 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("lab", "agentd", "api", "common", "detectors")
 """From the top of the house to its floor."""
 
+COLUMNS = (("lab", "common", "detectors"), ("agentd",), ("api",))
+"""Packages of the picture, one column beside the other."""
+
 ROW, WIDTH, GAP, TOP = 26, 430, 30, 40
+HEADING = 2
+"""Rows that are left free between two packages of a column, for the name of the lower one."""
 
 
 class Room(NamedTuple):
@@ -54,22 +59,18 @@ def _about(path: Path) -> str:
 def picture() -> str:
     """docs/architecture.svg: a column a package, a row a room; each imports only what stands below
     it."""
-    columns = {
-        "lab": (0, 0),
-        "common": (0, 8),
-        "detectors": (0, 13),
-        "agentd": (1, 0),
-        "api": (2, 0),
-    }
     parts = []
     depth = 0
-    for package, (column, row) in columns.items():
-        x, y = GAP + column * (WIDTH + GAP), TOP + row * ROW
-        own = [room for room in rooms() if room.package == package]
-        parts.append(f'<text class="n" x="{x}" y="{y - 8}">{package}/</text>')
-        for number, room in enumerate(own):
-            parts.append(_box(x, y + number * ROW, room))
-        depth = max(depth, y + len(own) * ROW)
+    for column, packages in enumerate(COLUMNS):
+        x, y = GAP + column * (WIDTH + GAP), TOP
+        for package in packages:
+            parts.append(f'<text class="n" x="{x}" y="{y - 8}">{package}/</text>')
+            for room in rooms():
+                if room.package == package:
+                    parts.append(_box(x, y, room))
+                    y += ROW
+            depth = max(depth, y)
+            y += HEADING * ROW
     style = (
         "text{font:13px sans-serif;fill:#1b2733}.b{fill:#f4f7fb;stroke:#9db2c6}.n{font-weight:bold}"
         ".s{font-size:11px;fill:#51606f}"
