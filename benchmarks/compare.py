@@ -1,10 +1,10 @@
 """`python -m benchmarks compare OLD NEW`: two runs row by row, and what of their difference is more
 than noise.
 
-A row is better or worse where the intervals of the two runs do not meet. A row that has no reference
-in its own run moves with the machine, so its interval is a tenth of its value to each side at least,
-a quarter for its slowest tenth and for the difference of two, half for the longest of few. A row fails the comparison where it is worse and its value is
-off by more than a twentieth.
+A row is better or worse where the intervals of the two runs do not meet. A row that has no
+reference in its own run moves with the machine, so its interval is a tenth of its value to each
+side at least, a quarter for its slowest tenth and for the difference of two, half for the longest
+of few. A row fails the comparison where it is worse and its value is off by more than a twentieth.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def compare_runs(old: BenchRun, new: BenchRun, *, only_ratios: bool = False) -> 
         [judge_row(olds[key], figure) for key, figure in news.items() if key in olds],
         [figure for key, figure in olds.items() if key not in news],
         [figure for key, figure in news.items() if key not in olds],
-        list(_find_differences(old, new)),
+        _find_differences(old, new),
     )
 
 

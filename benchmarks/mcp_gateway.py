@@ -259,7 +259,7 @@ async def _run(report: PartReport) -> None:
                 command = (*_HERE, "measure", str(daemon.state), str(number), form, str(file))
                 measuring = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
                 assert await measuring.wait() == 0
-                report.read_figures([file])
+                report.read_figures(file)
                 steps = (await daemon.health())["step"] + 1
                 calls = len(setting.paces) * len(_WAYS) * sum(_counts(report))
                 row = f"{', '.join(setting.paces.values())}: share of calls that were steps"

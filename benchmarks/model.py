@@ -64,7 +64,7 @@ def main(report: PartReport) -> None:
             if process.exitcode:
                 raise RuntimeError(f"{target.__name__} ended with {process.exitcode}")
             if job.figures.exists():
-                report.read_figures([job.figures])
+                report.read_figures(job.figures)
 
 
 def _train(job: Job) -> None:

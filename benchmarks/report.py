@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,7 +52,6 @@ class PartReport:
         """Write the rows so far, for the process that started this one."""
         file.write_bytes(_FIGURES.dump_json(self.figures))
 
-    def read_figures(self, files: Sequence[Path]) -> None:
-        """Keep the rows that processes of this part printed and wrote."""
-        for file in files:
-            self.figures += _FIGURES.validate_json(file.read_bytes())
+    def read_figures(self, file: Path) -> None:
+        """Keep the rows that a process of this part printed and wrote."""
+        self.figures += _FIGURES.validate_json(file.read_bytes())

@@ -90,28 +90,17 @@ async def test_one_request_ends_a_step_and_has_its_reward(service: Service) -> N
     await running
 
 
-async def test_a_step_whose_end_is_queued_has_a_null_reward(
-    service: Service, daemon: Daemon
-) -> None:
-    path = f"/v1/episodes/{daemon.episode}/steps"
-    await service.post(path, {"wait_ms": 0})
-    await daemon.obey()
-    answer = await service.post(f"{path}/0:seal", {"wait_ms": 0})
-    told = answer.json()
-    assert (answer.status_code, told["status"], told["step"]) == (202, "queued", 0)
-    reward = told["reward"]
-    assert (reward["status"], reward["reward"], reward["mask"]) == ("settling", None, True)
-
-
+@pytest.mark.parametrize(("verb", "step"), [("seal", 0), ("advance", 1)])
 async def test_a_reward_that_is_not_known_yet_is_null_beside_the_queued_step(
-    service: Service, daemon: Daemon
+    service: Service, daemon: Daemon, verb: str, step: int
 ) -> None:
+    """``step`` is the one that is queued: the end of step 0, or the begin of the next one."""
     path = f"/v1/episodes/{daemon.episode}/steps"
     await service.post(path, {"wait_ms": 0})
     await daemon.obey()
-    answer = await service.post(f"{path}/0:advance", {"wait_ms": 0})
+    answer = await service.post(f"{path}/0:{verb}", {"wait_ms": 0})
     told = answer.json()
-    assert (answer.status_code, told["status"], told["step"]) == (202, "queued", 1)
+    assert (answer.status_code, told["status"], told["step"]) == (202, "queued", step)
     reward = told["reward"]
     assert (reward["status"], reward["reward"], reward["mask"]) == ("settling", None, True)
 

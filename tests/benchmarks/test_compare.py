@@ -55,101 +55,81 @@ def run_of(*figures: Figure, **changes: Any) -> BenchRun:
     return BenchRun(**(fields | changes), figures=list(figures))
 
 
-VERDICTS: dict[str, tuple[Figure, Figure, str, bool]] = {
-    "the intervals meet": (figure(10, (9, 11)), figure(12, (11, 13)), "within noise", False),
-    "the intervals are apart, and lower is better": (
-        figure(10, (9, 11)),
-        figure(12, (11.5, 13)),
-        "worse",
-        True,
-    ),
-    "the same, and higher is better": (
-        figure(10, (9, 11), better="higher"),
-        figure(12, (11.5, 13), better="higher"),
-        "better",
-        False,
-    ),
-    "the same, and neither is better": (
-        figure(10, (9, 11), better="neither"),
-        figure(12, (11.5, 13), better="neither"),
-        "other",
-        False,
-    ),
+Measured = tuple[float, Interval]
+"""A value and its interval."""
+
+
+def pair(old: Measured, new: Measured, **fields: Any) -> tuple[Figure, Figure]:
+    """The same row of two runs."""
+    return figure(*old, **fields), figure(*new, **fields)
+
+
+APART: tuple[Measured, Measured] = (10, (9, 11)), (12, (11.5, 13))
+VERDICTS: dict[str, tuple[tuple[Figure, Figure], str, bool]] = {
+    "the intervals meet": (pair((10, (9, 11)), (12, (11, 13))), "within noise", False),
+    "the intervals are apart, and lower is better": (pair(*APART), "worse", True),
+    "the same, and higher is better": (pair(*APART, better="higher"), "better", False),
+    "the same, and neither is better": (pair(*APART, better="neither"), "other", False),
     "worse, but by no more than a twentieth": (
-        figure(10, (9.9, 10.1)),
-        figure(10.5, (10.4, 10.6)),
+        pair((10, (9.9, 10.1)), (10.5, (10.4, 10.6))),
         "worse",
         False,
     ),
     "worse, and by more than a twentieth": (
-        figure(10, (9.9, 10.1)),
-        figure(10.6, (10.5, 10.7)),
+        pair((10, (9.9, 10.1)), (10.6, (10.5, 10.7))),
         "worse",
         True,
     ),
     "fewer a second": (
-        figure(100, (99, 101), better="higher"),
-        figure(80, (79, 81), better="higher"),
+        pair((100, (99, 101)), (80, (79, 81)), better="higher"),
         "worse",
         True,
     ),
     "no interval, and a fifth apart": (
-        figure(100, noise=0.1),
-        figure(120, noise=0.1),
+        pair((100, None), (120, None), noise=0.1),
         "within noise",
         False,
     ),
-    "no interval, and more than that": (
-        figure(100, noise=0.1),
-        figure(123, noise=0.1),
-        "worse",
-        True,
-    ),
+    "no interval, and more than that": (pair((100, None), (123, None), noise=0.1), "worse", True),
     "an interval in the new one alone": (
-        figure(100, noise=0.1),
-        figure(108, (107, 109)),
+        (figure(100, noise=0.1), figure(108, (107, 109))),
         "within noise",
         False,
     ),
     "intervals apart, in rows that move with the machine": (
-        figure(100, (99, 101), noise=0.1),
-        figure(115, (114, 116), noise=0.1),
+        pair((100, (99, 101)), (115, (114, 116)), noise=0.1),
         "within noise",
         False,
     ),
     "the longest of few, twice as long": (
-        figure(10, noise=0.5),
-        figure(20, noise=0.5),
+        pair((10, None), (20, None), noise=0.5),
         "within noise",
         False,
     ),
     "an interval that is wider than a tenth": (
-        figure(100, (60, 140), noise=0.1),
-        figure(140, (130, 150), noise=0.1),
+        pair((100, (60, 140)), (140, (130, 150)), noise=0.1),
         "within noise",
         False,
     ),
     "what noise does not change": (
-        figure(24.6, (24.6, 24.6)),
-        figure(24.7, (24.7, 24.7)),
+        pair((24.6, (24.6, 24.6)), (24.7, (24.7, 24.7))),
         "worse",
         False,
     ),
-    "an error where there was none": (figure(0), figure(1), "worse", True),
-    "no error, as before": (figure(0), figure(0), "within noise", False),
+    "an error where there was none": (pair((0, None), (1, None)), "worse", True),
+    "no error, as before": (pair((0, None), (0, None)), "within noise", False),
     "a difference that is negative": (
-        figure(-0.1, (-0.2, 0.1)),
-        figure(0.3, (0.2, 0.4)),
+        pair((-0.1, (-0.2, 0.1)), (0.3, (0.2, 0.4))),
         "worse",
         True,
     ),
-    "another unit": (figure(10, unit="s"), figure(10_000), "not comparable", False),
+    "another unit": ((figure(10, unit="s"), figure(10_000)), "not comparable", False),
 }
 
 
-@pytest.mark.parametrize(("old", "new", "outcome", "fails"), VERDICTS.values(), ids=VERDICTS)
-def test_verdict_of_a_row(old: Figure, new: Figure, outcome: str, fails: bool) -> None:
-    verdict = judge_row(old, new)
+@pytest.mark.parametrize(("row", "outcome", "fails"), VERDICTS.values(), ids=VERDICTS)
+def test_verdict_of_a_row(row: tuple[Figure, Figure], outcome: str, fails: bool) -> None:
+    verdict = judge_row(*row)
     assert (verdict.outcome, verdict.fails) == (outcome, fails)
 
 

@@ -101,7 +101,7 @@ def test_rows_of_another_process_are_kept(tmp_path: Path) -> None:
     child, parent = PartReport("model"), PartReport("model")
     child.add("a row", Estimate(1.5, 1.25, 2.0, 7), "ms", HIGHER)
     child.write_figures(tmp_path / "figures.json")
-    parent.read_figures([tmp_path / "figures.json"])
+    parent.read_figures(tmp_path / "figures.json")
     assert parent.figures == child.figures
 
 

@@ -29,7 +29,7 @@ from tests.importing.webarena.hars import entry, timed
 SITE = "http://forum.test"
 UUID, OTHER_UUID = "0b9f4c2e-7d1a-4f35-9c6e-2a7b18d3e501", "f1c3a6d8-91be-47ac-8d02-6be45c9f7a33"
 HASH, OTHER_HASH = "9f86d081884c7d659a2feaa0c55ad015", "2c26b46b68ffc68ff99b453c1d304134"
-CARD, OTHER_CARD = "4111 1111 1111 1111", "5500 0000 0000 0004"
+CARD = "4111 1111 1111 1111"
 DRAWN, MASKED, DONE = (
     "the site draws it for each request",
     "the daemon masks it",
