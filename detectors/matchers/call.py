@@ -14,6 +14,7 @@ from detectors.matchers import third_party
 from detectors.matchers.faults import answers
 from detectors.matchers.lenient import LenientPatterns
 from detectors.matchers.location import base_of, query_of
+from detectors.matchers.masked import BodyVerdict, any_verdict, hides_choice, judge_part
 from detectors.matchers.structure import FLAG_OFF, PART, Nothing, part
 from detectors.matchers.typed_base import read_each
 from detectors.matchers.url import MAX_URL
@@ -23,6 +24,7 @@ from detectors.matchers.values import (
     body_type,
     counted_values,
     form_pairs,
+    is_all_masked,
     whole_body,
 )
 from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
@@ -177,17 +179,27 @@ class _Fact:
     pattern: LenientPatterns | None
     wanted: Any
 
-    def holds(self, document: Mapping[str, object]) -> bool:
+    @property
+    def place(self) -> str:
+        """Where the fact is asked for, as the task has it; "a field" for a pattern."""
+        return self.name or self.json or "a field"
+
+    def judge(self, document: Mapping[str, object]) -> bool | None:
         """Whether one of the values there is the wanted one, or nothing is there where nothing is
-        to be."""
+        to be; None where that hangs on what the daemon masked."""
         values = list(self._values(document))
         if isinstance(self.wanted, Nothing):
-            return all(value is None for value in values)
-        if not values:
-            return False
-        if any(self.wanted.matches(value) for value in values):
-            return True
-        return bool(self.json) and len(values) > 1 and self.wanted.matches(values)
+            is_so: bool | None = all(value is None for value in values)
+        else:
+            verdicts = [judge_part(self.wanted, value) for value in values]
+            if self.json and len(values) > 1:
+                verdicts.append(judge_part(self.wanted, values))
+            is_so = any_verdict(verdicts)
+        is_sure = bool(values) and is_so is True
+        # A path that chooses by what was masked may lead to more than was found, or to less.
+        if self.json and not is_sure and hides_choice(self.json, document):
+            return None
+        return is_so
 
     def _values(self, document: Mapping[str, object]) -> Iterator[object]:
         if self.json:
@@ -267,17 +279,44 @@ class ContentMatch:
     ) -> bool:
         """``body`` as in ``request.finished``; a cut one matches nothing, and one that its content
         type does not call a form or JSON neither, unless ``read_as`` says what it is."""
+        return self.judge(body, read_as, repeated).is_so is True
+
+    @answers(BodyVerdict(False))
+    def judge(
+        self, body: object, read_as: BodyType | None = None, repeated: Repeated = "last"
+    ) -> BodyVerdict:
+        """As `matches`; None, with the places of these facts, where that hangs on what the daemon
+        masked."""
         whole = whole_body(body)
         if whole is None:
-            return False
+            return BodyVerdict(False)
         text, mime = whole
-        documents = documents_of(text, mime, read_as or body_type(mime), repeated)
-        return any(map(self.holds, documents))
+        if is_all_masked(text):
+            return BodyVerdict(None, tuple(fact.place for fact in self.facts))
+        unknown = BodyVerdict(False)
+        for document in documents_of(text, mime, read_as or body_type(mime), repeated):
+            verdict = self.judge_document(document)
+            if verdict.is_so:
+                return verdict
+            unknown = verdict if unknown.is_so is False else unknown
+        return unknown
 
     @answers(False)
     def holds(self, document: Mapping[str, object]) -> bool:
         """Whether all facts are so in one object."""
-        return all(fact.holds(document) for fact in self.facts)
+        return self.judge_document(document).is_so is True
+
+    @answers(BodyVerdict(False))
+    def judge_document(self, document: Mapping[str, object]) -> BodyVerdict:
+        """Whether all facts are so in one object; None where that hangs on what was masked."""
+        masked = []
+        for fact in self.facts:
+            is_so = fact.judge(document)
+            if is_so is False:
+                return BodyVerdict(False)
+            if is_so is None:
+                masked.append(fact.place)
+        return BodyVerdict(None if masked else True, tuple(masked))
 
     @property
     def names(self) -> list[str]:

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import orjson
 
 from detectors.matchers import third_party
 from detectors.matchers.faults import answers
+from detectors.matchers.masked import MASK, can_equal, hides_choice, is_masked
 from detectors.matchers.text import TEXT
 from detectors.matchers.typed_base import json_text, read_each
 from detectors.matchers.values import whole_body
@@ -49,8 +50,44 @@ class StateFact:
             return found == {self.value}
         return self.all <= found and self.none.isdisjoint(found)
 
+    def judge(self, document: object) -> bool | None:
+        """As `holds`; None where that hangs on what the daemon masked in the document."""
+        if hides_choice(self.path, document):
+            return None
+        values = third_party.json_values(self.path, document)
+        if not any(map(is_masked, values)):
+            return self.holds(document)
+        if self.without and not all(map(self._is_without, values)):
+            return False
+        if self.value is not None:
+            expected = orjson.loads(self.value)
+            return None if all(can_equal(expected, value) for value in values) else False
+        return self._judge_lists(values)
+
+    def _judge_lists(self, values: Sequence[object]) -> bool | None:
+        """Whether `all` of these stand among the values, and `none` of those."""
+        found = {_compared(value) for value in values}
+        if not self.none.isdisjoint(found):
+            return False
+        hidden = [value for value in values if is_masked(value)]
+        missing = [orjson.loads(value) for value in self.all - found]
+        if not all(any(can_equal(value, one) for one in hidden) for value in missing):
+            return False
+        excluded = map(orjson.loads, self.none)
+        is_open = any(can_equal(value, one) for value in excluded for one in hidden)
+        return None if missing or is_open else True
+
     def _is_without(self, value: object) -> bool:
         return isinstance(value, dict) and self.without.isdisjoint(value)
+
+
+class StateVerdict(NamedTuple):
+    """The part of the facts that hold in a body: ``least``, and ``most`` of it if what was masked
+    at the paths ``masked`` is as expected."""
+
+    least: float
+    most: float
+    masked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +135,22 @@ class StateMatch:
             return 0.0
         document = _document(whole[0])
         return sum(fact.holds(document) for fact in self.facts) / len(self.facts)
+
+    @answers(StateVerdict(0.0, 0.0))
+    def judge(self, body: object) -> StateVerdict:
+        """As `share`, with what the daemon masked in ``body``."""
+        whole = whole_body(body)
+        if whole is None:
+            return StateVerdict(0.0, 0.0)
+        if MASK not in whole[0]:
+            share = self.share(body)
+            return StateVerdict(share, share)
+        document = _document(whole[0])
+        verdicts = [fact.judge(document) for fact in self.facts]
+        masked = [fact.path for fact, so in zip(self.facts, verdicts, strict=True) if so is None]
+        held = sum(so is True for so in verdicts)
+        total = len(verdicts)
+        return StateVerdict(held / total, (held + len(masked)) / total, tuple(masked))
 
 
 @cache_by_size(BODIES_BYTES, lambda _, text: PARSED * len(text), keeps_last=True)

@@ -10,6 +10,13 @@ from urllib.parse import parse_qsl
 import orjson
 
 from detectors.matchers.faults import answers
+from detectors.matchers.masked import (
+    MASK,
+    BodyVerdict,
+    any_verdict,
+    judge_json,
+    judge_text,
+)
 from detectors.matchers.text import TEXT_FORM, TextMatch
 from detectors.matchers.typed_base import json_text
 from detectors.model.errors import SpecError
@@ -134,14 +141,28 @@ class BodyMatch:
         """``body`` as in ``request.finished``: {text, mime?, cut?}. A cut body matches nothing, and
         one that its content type does not call a form or JSON neither, unless ``read_as`` says what
         it is."""
+        return self.judge(body, read_as, repeated).is_so is True
+
+    @answers(BodyVerdict(False))
+    def judge(
+        self, body: object, read_as: BodyType | None = None, repeated: Repeated = "last"
+    ) -> BodyVerdict:
+        """As `matches`; None, with the names of these fields, where that hangs on what the daemon
+        masked."""
         whole = whole_body(body)
         if whole is None:
-            return False
+            return BodyVerdict(False)
+        if is_all_masked(whole[0]):
+            return BodyVerdict(None, tuple(name for name, _ in self.fields))
         values_of = body_fields(*whole, read_as, repeated)
+        masked = []
         for name, matcher in self.fields:
-            if not any(_is(matcher, value) for value in values_of(name)):
-                return False
-        return True
+            is_so = any_verdict([_judge(matcher, value) for value in values_of(name)])
+            if is_so is False:
+                return BodyVerdict(False)
+            if is_so is None:
+                masked.append(name)
+        return BodyVerdict(None if masked else True, tuple(masked))
 
 
 def whole_body(body: object) -> tuple[str, str] | None:
@@ -151,6 +172,11 @@ def whole_body(body: object) -> tuple[str, str] | None:
         return None
     text = body.get("text")
     return (text, str(body.get("mime") or "")) if isinstance(text, str) else None
+
+
+def is_all_masked(text: str) -> bool:
+    """Whether nothing of a body was let through: of parts without the boundary between them."""
+    return text.strip() == MASK
 
 
 def body_type(mime: str) -> BodyType | None:
@@ -205,14 +231,14 @@ def form_pairs(text: str, mime: str) -> list[tuple[str, str]]:
     return parse_qsl(text, keep_blank_values=True)
 
 
-def _is(wanted: TextMatch, value: object) -> bool:
+def _judge(wanted: TextMatch, value: object) -> bool | None:
     """Whether a form's text or a JSON value is as wanted; 7 is "7" too, since in a form it would
-    be."""
+    be. None where that hangs on what was masked."""
     if isinstance(value, str):
-        return wanted.matches(value)
-    if wanted.matches_json(value):
-        return True
-    return not isinstance(value, dict | list) and wanted.matches(json_text(value))
+        return judge_text(wanted, value)
+    if isinstance(value, dict | list):
+        return judge_json(wanted, value)
+    return wanted.matches_json(value) or wanted.matches(json_text(value))
 
 
 def _json_values(root: Json, name: str) -> tuple[Json, ...]:

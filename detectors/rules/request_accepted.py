@@ -16,12 +16,14 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import (
+    CERTAIN,
     ENDS,
     LOST,
     PARTIAL,
     is_lost,
     is_made_up,
     is_servers,
+    join_doubts,
     judge_answer,
     judge_body,
 )
@@ -29,10 +31,6 @@ from detectors.sdk.uploads import uploads, why_unknown
 from detectors.sdk.world import World
 
 _OK = StatusMatch(((200, 299),))
-
-
-CERTAIN = ""
-"""No doubt: the request is as the rule names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ def _paths(event: Event) -> tuple[str, ...]:
 
 @rule(
     component="form",
-    version=3,
+    version=4,
     hears=ENDS,
     args=RequestAcceptedArgs,
     index_args=lambda args: args.url.keys(),
@@ -103,7 +101,8 @@ def request_accepted(event: Event, world: World, args: RequestAcceptedArgs) -> I
     request that may change something (POST, PUT, ...) was sent and its answer was cut off before
     its head, its effect is not known: a step that it could have made worth more, or less, is null.
     So is one that hangs on the size of an uploaded file, where that is not known, on a file beyond
-    the first 100 of a request, which are not told, or on a body that is longer than is reported.
+    the first 100 of a request, which are not told, on a body that is longer than is reported, or
+    on a field whose value the daemon masks: a password, a token, a card number.
     """
     data = event.data
     hops = [mapping(hop) for hop in as_list(data.get("hops"))]
@@ -127,8 +126,8 @@ def _doubt(
     """Return why nobody knows whether the hop is such a request: `CERTAIN` where it is one, None
     where it is none."""
     lost = event.kind == "request.failed"
-    is_asked = is_servers(hop) and _judge(hop, args, lost=lost)
-    if is_asked is False:
+    doubt = _judge(hop, args, lost=lost) if is_servers(hop) else None
+    if doubt is None:
         return None
     has_file = not args.wants_file or uploads(hop, args.file, args.file_size, args.file_field)
     if has_file is False:
@@ -139,22 +138,20 @@ def _doubt(
         return None
     if has_file is None:
         return why_unknown(hop)
-    return PARTIAL if is_asked is None else CERTAIN
+    return doubt
 
 
-def _judge(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> bool | None:
-    """Whether the request is as expected; None where that hangs on a body of which not all was
-    reported, or on the end of an address that is too long."""
+def _judge(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> str | None:
+    """Return why nobody knows whether the request is as expected: a body of which not all was
+    reported, or the end of an address that is too long. `CERTAIN` where it is, None where not."""
     if not args.method.matches(str(hop.get("method"))):
-        return False
+        return None
     is_there = args.url.judge(str(hop.get("url")))
     if is_there is False:
-        return False
+        return None
     sent = judge_body(hop, args.body, args.body_as, args.repeated)
-    came = lost or judge_answer(hop, args.answer)
-    if sent is False or came is False:
-        return False
-    return True if sent and came and is_there else None
+    came = CERTAIN if lost else judge_answer(hop, args.answer)
+    return join_doubts((sent, came, CERTAIN if is_there else PARTIAL))
 
 
 def _accepted(

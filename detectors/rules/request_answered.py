@@ -19,11 +19,13 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import (
+    CERTAIN,
     ENDS,
     LOST,
-    PARTIAL,
+    find_doubt,
     is_lost,
     is_servers,
+    join_doubts,
     judge_answer,
     judge_body,
 )
@@ -117,7 +119,7 @@ def _methods(event: Event) -> tuple[str, ...]:
 
 @rule(
     component="form",
-    version=5,
+    version=6,
     hears=(*ENDS, "request.response_started"),
     args=RequestAnsweredArgs,
     index_args=_index_methods,
@@ -136,7 +138,8 @@ def request_answered(event: Event, world: World, args: RequestAnsweredArgs) -> I
     page is none of `not_to`. An error, a request that was blocked, and an answer that the browser
     or a service worker made do not count. If a request that may change something was sent and its
     answer was cut off, its effect is not known; nor is what stands in a body that is longer than is
-    reported.
+    reported, or in a field or cookie whose value the daemon masks: a password, a token, a card
+    number.
     """
     data = event.data
     hops = [*(mapping(hop) for hop in as_list(data.get("hops"))), data]
@@ -160,26 +163,28 @@ def _any_hop(
 ) -> Iterator[Reading]:
     """Yield the reading of the first hop that is as expected. Raises `UnseenError` where there is
     none, and of one nobody knows."""
-    unknown: str | None = None
+    unknown: UnseenError | None = None
     for place, hop in enumerate(hops):
         if not _counts(hop, args):
             continue
-        verdict = _judge_taken(hops, place, args)
-        if verdict:
-            yield _reading(verdict, _key(event, place, args))
+        doubt = _judge_taken(hops, place, args)
+        if doubt is None:
+            continue
+        reading = Reading(1.0, _key(event, place, args))
+        if doubt == CERTAIN:
+            yield reading
             return
-        if verdict is None and unknown is None:
-            unknown = _key(event, place, args)
+        unknown = unknown or UnseenError(doubt, reading)
     if unknown is not None:
-        raise UnseenError(PARTIAL, Reading(1.0, unknown))
+        raise unknown
 
 
-def _reading(verdict: bool | None, key: str) -> Reading:
+def _reading(doubt: str | None, key: str) -> Reading:
     """Return the reading of a request. Raises `UnseenError` where nobody knows whether it is as
-    expected."""
-    if verdict is None:
-        raise UnseenError(PARTIAL, Reading(1.0, key))
-    return Reading(float(verdict), key)
+    expected, for the reason ``doubt``."""
+    if doubt:
+        raise UnseenError(doubt, Reading(1.0, key))
+    return Reading(float(doubt is not None), key)
 
 
 def _check_lost(event: Event, last: int, args: RequestAnsweredArgs) -> None:
@@ -190,7 +195,7 @@ def _check_lost(event: Event, last: int, args: RequestAnsweredArgs) -> None:
         return
     if not _is_meant(data, args) or not _asked_there(data, args):
         return
-    level = float(_judge(data, args) is not False and data.get("status") is None)
+    level = float(_judge(data, args) is not None and data.get("status") is None)
     if level or args.which == "last":
         raise UnseenError(LOST, Reading(level, _key(event, last, args)))
 
@@ -205,10 +210,10 @@ def _counts(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
 
 def _judge_taken(
     hops: list[Mapping[str, object]], place: int, args: RequestAnsweredArgs
-) -> bool | None:
-    """Whether the request at this place of a chain of redirects is as expected, and accepted; None
-    where that hangs on a body of which not all was reported."""
-    return _judge(hops[place], args) if _is_accepted(hops, place, args) else False
+) -> str | None:
+    """Return why nobody knows whether the request at this place of a chain of redirects is as
+    expected, and accepted: `CERTAIN` where it is, None where it is not."""
+    return _judge(hops[place], args) if _is_accepted(hops, place, args) else None
 
 
 def _key(event: Event, place: int, args: RequestAnsweredArgs) -> str:
@@ -239,31 +244,31 @@ def _asked_there(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     return not told or args.referer.matches(str(told))
 
 
-def _judge(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool | None:
-    """Whether the request is as expected, by all that the rule says of it; None where that hangs on
-    a body of which not all was reported."""
+def _judge(hop: Mapping[str, object], args: RequestAnsweredArgs) -> str | None:
+    """Return why nobody knows whether the request is as expected, by all that the rule says of it:
+    a body of which not all was reported, or something that was masked. `CERTAIN` where it is, None
+    where it is not."""
     if not _has_method(hop, args) or not args.url.matches(str(hop.get("url"))):
-        return False
+        return None
     headers = mapping(hop.get("headers"))
     if args.referer is not None and not args.referer.matches(str(headers.get("referer"))):
-        return False
-    if not _has_cookies(mapping(mapping(hop.get("response")).get("headers")), headers, args):
-        return False
-    sent = judge_body(hop, args.body, args.body_as, args.repeated)
-    came = judge_answer(hop, args.answer)
-    if sent is False or came is False:
-        return False
-    return True if sent and came else None
+        return None
+    set_by = mapping(mapping(hop.get("response")).get("headers"))
+    return join_doubts(
+        (
+            _judge_cookies(set_by.get("set-cookie"), "\n", args.cookies),
+            _judge_cookies(headers.get("cookie"), ";", args.sent_cookies),
+            judge_body(hop, args.body, args.body_as, args.repeated),
+            judge_answer(hop, args.answer),
+        )
+    )
 
 
-def _has_cookies(
-    set_by: Mapping[str, object], sent: Mapping[str, object], args: RequestAnsweredArgs
-) -> bool:
-    """Whether the cookies in the headers of answer and request are as expected."""
-    set_cookies, sent_cookies = args.cookies, args.sent_cookies
-    if set_cookies is not None and not set_cookies.holds(_cookies(set_by.get("set-cookie"), "\n")):
-        return False
-    return sent_cookies is None or sent_cookies.holds(_cookies(sent.get("cookie"), ";"))
+def _judge_cookies(header: object, between: str, wanted: ContentMatch | None) -> str | None:
+    """The same of the cookies in a header."""
+    if wanted is None:
+        return CERTAIN
+    return find_doubt(wanted.judge_document(_cookies(header, between)), "the cookies")
 
 
 def _cookies(header: object, between: str) -> Mapping[str, object]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import TextMatch
+from detectors.matchers.masked import has_mask
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.cut_off import CUT_OFF, judge_text
-from detectors.sdk.kept_back import has_mask
 from detectors.sdk.registry import rule
 from detectors.sdk.screen_regions import as_pixels, check_region, find_region
 from detectors.sdk.world import World

@@ -14,7 +14,15 @@ from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import Keys, rule
-from detectors.sdk.request_facts import ENDS, LOST, PARTIAL, is_lost, is_partial, is_servers
+from detectors.sdk.request_facts import (
+    ENDS,
+    LOST,
+    PARTIAL,
+    is_lost,
+    is_partial,
+    is_servers,
+    masked_reason,
+)
 from detectors.sdk.world import World
 
 _OK = StatusMatch(((200, 299),))
@@ -38,7 +46,7 @@ def _path(event: Event) -> Keys:
 
 @rule(
     component="form",
-    version=3,
+    version=4,
     hears=ENDS,
     args=StateAcceptedArgs,
     index_args=lambda args: args.url.keys(),
@@ -53,22 +61,30 @@ def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Itera
     Each further document that the server accepts there replaces it: what is undone is no longer
     true. A document that was sent and refused, redirected or answered by the browser itself changes
     nothing. If a document was sent and its answer was cut off, it is not known whether it replaced
-    the last one; of one that is longer than is reported, not what it contains. What the document
-    contained before the agent began earns nothing.
+    the last one; of one that is longer than is reported, not what it contains, nor what the daemon
+    masked in it: a password, a token, a card number. What the document contained before the agent
+    began earns nothing.
     """
     data = event.data
     lost = is_lost(event) and data.get("status") is None
     accepted = event.kind == "request.finished" and _OK.matches(data.get("status"))
     if not (lost or accepted) or not _is_sent_there(data, args):
         return
-    share = args.facts.share(data.get("body"))
-    level = 0.0 if args.whole and share < 1.0 else share
-    reading = Reading(level, f"state:{args.url.origin}{args.url.path}")
+    verdict = args.facts.judge(data.get("body"))
+    key = f"state:{args.url.origin}{args.url.path}"
+    reading = Reading(_level(verdict.least, args), key)
+    could = Reading(_level(verdict.most, args), key)
     if lost:
-        raise UnseenError(LOST, reading)
+        raise UnseenError(LOST, could)
     if is_partial(data.get("body")):
         raise UnseenError(PARTIAL, reading._replace(level=1.0))
+    if could.level > reading.level:
+        raise UnseenError(masked_reason(verdict.masked, "the document"), could, reading)
     yield reading
+
+
+def _level(share: float, args: StateAcceptedArgs) -> float:
+    return 0.0 if args.whole and share < 1.0 else share
 
 
 def _is_sent_there(data: Mapping[str, object], args: StateAcceptedArgs) -> bool:

@@ -15,13 +15,6 @@ from detectors.sdk.uploads import NO_SIZE, UPLOADS, is_one_of, unsized_places
 
 SECRET_VALUE = "the field's value is a secret, kept back"
 SECRET_COPY = "what was copied is a secret, kept back"
-_MASKS = ("•••", "***")
-"""What stands for a secret: put there by the page's observer, and by the daemon."""
-
-
-def has_mask(text: str) -> bool:
-    """Return whether a secret was kept back from a text."""
-    return any(mask in text for mask in _MASKS)
 
 
 class Hidden(NamedTuple):

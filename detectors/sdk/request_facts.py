@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from detectors.matchers import BodyMatch, ContentMatch
+from detectors.matchers.masked import BodyVerdict
 from detectors.matchers.values import BodyType, Repeated, answer_type
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
@@ -13,6 +14,8 @@ ENDS = ("request.finished", "request.failed")
 """The kinds that end a request."""
 
 _NOT_THE_SERVER = ("worker", "unknown")
+MAX_NAMED = 3
+"""Names that a reason has."""
 _READS = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 
@@ -39,29 +42,54 @@ def writes(hop: Mapping[str, object]) -> bool:
     return str(hop.get("method")).upper() not in _READS
 
 
+CERTAIN = ""
+"""No doubt: it is as expected. Other doubts are the reason why nobody knows; None: it is not."""
+
+
 def judge_body(
     hop: Mapping[str, object],
     matcher: BodyMatch | ContentMatch | None,
     read_as: BodyType | None,
     repeated: Repeated,
-) -> bool | None:
-    """Whether the request's body is as expected; without ``matcher`` it is not looked at. None for
-    one of which not all was reported."""
+) -> str | None:
+    """Return why nobody knows whether the request's body is as expected: `CERTAIN` where it is,
+    None where it is not. Without ``matcher`` it is not looked at."""
     if matcher is None:
-        return True
+        return CERTAIN
     body = hop.get("body")
-    return None if is_partial(body) else matcher.matches(body, read_as, repeated)
+    if is_partial(body):
+        return PARTIAL
+    return find_doubt(matcher.judge(body, read_as, repeated), "a request's body")
 
 
-def judge_answer(
-    hop: Mapping[str, object], matcher: BodyMatch | ContentMatch | None
-) -> bool | None:
-    """Whether the answer's body is as expected; without ``matcher`` it is not looked at. None for
-    one of which not all was reported."""
+def judge_answer(hop: Mapping[str, object], matcher: BodyMatch | ContentMatch | None) -> str | None:
+    """The same of the answer's body."""
     if matcher is None:
-        return True
+        return CERTAIN
     body = mapping(hop.get("response")).get("body")
-    return None if is_partial(body) else matcher.matches(body, answer_type(body))
+    if is_partial(body):
+        return PARTIAL
+    return find_doubt(matcher.judge(body, answer_type(body)), "an answer's body")
+
+
+def find_doubt(verdict: BodyVerdict, where: str) -> str | None:
+    """Return the doubt that a verdict leaves, which names what was masked ``where``."""
+    if verdict.is_so is None:
+        return masked_reason(verdict.masked, where)
+    return CERTAIN if verdict.is_so else None
+
+
+def masked_reason(names: Sequence[str], where: str) -> str:
+    """Say why nobody knows what stands ``where`` under the names, which are the task's."""
+    more = len(names) - MAX_NAMED
+    named = ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{named} of {where} is a secret, kept back"
+
+
+def join_doubts(doubts: Iterable[str | None]) -> str | None:
+    """Return the doubt of what is as expected only if all its parts are: the first one's."""
+    found = list(doubts)
+    return None if None in found else next(filter(None, found), CERTAIN)
 
 
 def is_partial(body: object) -> bool:

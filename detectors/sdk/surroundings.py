@@ -4,10 +4,10 @@ message."""
 from __future__ import annotations
 
 from detectors.matchers import TextMatch
+from detectors.matchers.masked import has_mask
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import MAX_OWN_TEXT, utf16_units
 from detectors.model.types import Reading
-from detectors.sdk.kept_back import has_mask
 
 
 def stands_in(around: object, expected: TextMatch, reading: Reading) -> bool:

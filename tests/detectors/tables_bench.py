@@ -146,7 +146,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (LAST, [finished("GET", "/list", 200, type="Fetch"), finished("GET", "/list", 200, frame="F")]),
         (OPENED, [finished("GET", "/list", 200, type="Fetch"), finished("GET", "/list", 200, frame="F")]),
         ({"url": at("/list"), "cookies": [{"name": "said", "is": {"string": ["well done"]}}]},
-         [finished("GET", "/list", 200), finished("GET", "/list", 200, response={"headers": {"set-cookie": "said=***"}})]),
+         [finished("GET", "/list", 200), finished("GET", "/list", 200, response={"headers": {"set-cookie": "said=Badly%20done"}})]),
         ({"url": at("/list"), "sent_cookies": BY},
          [finished("GET", "/list", 200, headers={"cookie": "by=foot"}), finished("GET", "/list", 200)]),
         ({"url": at("/list"), "referer": at("/home")}, [finished("GET", "/list", 200)]),
