@@ -178,16 +178,15 @@ class UrlMatch:
 
     @answers(False)
     def matches(self, text: str) -> bool:
-        """Whether the address ``text`` is the wanted one. One that is longer than `MAX_URL` is not,
-        where its query or fragment counts."""
-        if self._by_place and len(text) <= MAX_URL:
+        """Whether the address ``text`` is the wanted one; False where `judge` does not know."""
+        if len(text) > MAX_URL:
+            return self._judge_beginning(text) is True
+        if self._by_place:
             plain = _PLAIN.match(text)
             if plain is not None and plain[1] == self.origin:
                 return (plain[2].rstrip("/") or "/") == self.path
         url = parse_url(text)
-        if url is None or not self._is_place(url):
-            return False
-        return self._has_place_alone if len(text) > MAX_URL else self._is_rest(url)
+        return url is not None and self._is_place(url) and self._is_rest(url)
 
     def _is_rest(self, url: Url) -> bool:
         """Whether query and fragment are the wanted ones."""
@@ -198,12 +197,26 @@ class UrlMatch:
         return all(self._has(url.query, name, wanted) for name, wanted in self.parameters)
 
     def judge(self, text: str) -> bool | None:
-        """Whether the address ``text`` is the wanted one; None where that hangs on the query or
-        fragment of one that is longer than `MAX_URL`."""
-        if len(text) <= MAX_URL or self._has_place_alone:
-            return self.matches(text)
+        """Whether the address ``text`` is the wanted one; None where that hangs on the query, the
+        fragment or the end of the path of one that is longer than `MAX_URL`."""
+        return self.matches(text) if len(text) <= MAX_URL else self._judge_beginning(text)
+
+    def _judge_beginning(self, text: str) -> bool | None:
+        """`judge` for an address that is longer than `MAX_URL`."""
         url = parse_url(text)
-        return None if url is not None and self._is_place(url) else False
+        is_place = self._judge_long_path(text) if url is None else self._is_place(url)
+        return is_place if is_place is False or self._has_place_alone else None
+
+    def _judge_long_path(self, text: str) -> bool | None:
+        """Whether an address whose path goes on beyond `MAX_URL` is at the wanted place; None where
+        that hangs on the rest of the path."""
+        url = _parsed(text[:MAX_URL])
+        if url is None or not self.globbed or not self._is_origin(url):
+            return False
+        beginning, _, rest = self.path.partition("*")
+        if not f"{url.path}/".startswith(beginning):
+            return False
+        return None if rest else True
 
     def _is_query(self, query: tuple[tuple[str, str], ...]) -> bool:
         """Whether the query is the wanted one, but for parameters that are ignored."""
@@ -211,9 +224,12 @@ class UrlMatch:
 
     def _is_place(self, url: Url) -> bool:
         """Whether the address is on one of the hosts, at the path."""
-        if url.origin != self.origin and url.origin not in self.hosts:
+        if not self._is_origin(url):
             return False
         return glob(self.path, url.path) if self.globbed else url.path == self.path
+
+    def _is_origin(self, url: Url) -> bool:
+        return url.origin == self.origin or url.origin in self.hosts
 
     def _has(self, query: tuple[tuple[str, str], ...], name: str, wanted: TextMatch) -> bool:
         """Whether the parameter is as wanted: each value that it has, or one of them where its name

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.documents import reading_at
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -42,7 +43,5 @@ def download_finished(event: Event, world: World, args: DownloadFinishedArgs) ->
     address in any tab: it counts only with `anywhere`.
     """
     data = event.data
-    if not is_met(args.name, data.get("name")):
-        return
-    if is_met(args.url, data.get("url")):
-        yield Reading(1.0, f"download:{data.get('download')}")
+    if is_met(args.name, data.get("name")):
+        yield from reading_at(args.url, event, Reading(1.0, f"download:{data.get('download')}"))

@@ -10,7 +10,7 @@ from detectors.matchers import TextMatch, UrlMatch, text_key
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import loaded_arg
+from detectors.sdk.documents import judge_page, loaded_arg, reading_if
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.selectors import check_selector, meets_selector
 from detectors.sdk.surroundings import stands_in
@@ -105,14 +105,15 @@ def element_clicked(event: Event, world: World, args: ElementClickedArgs) -> Ite
     element = mapping(event.data.get("element"))
     if not _is_element(element, args):
         return
-    if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
+    is_there = judge_page(args.url, event, world)
+    if is_there is False:
         return
     name = element.get("name") or element.get("id")
     reading = Reading(1.0, f"click:{element.get('role')}:{name}")
     if args.around is not None and not stands_in(event.data.get("around"), args.around, reading):
         return
     if args.selector is None or meets_selector(event.data, args.selector, reading):
-        yield reading
+        yield from reading_if(is_there, reading)
 
 
 def _is_element(element: Mapping[str, object], args: ElementClickedArgs) -> bool:

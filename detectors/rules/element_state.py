@@ -10,7 +10,7 @@ from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
-from detectors.sdk.documents import loaded_arg
+from detectors.sdk.documents import judge_page, loaded_arg, reading_if
 from detectors.sdk.registry import rule
 from detectors.sdk.selectors import check_selector
 from detectors.sdk.world import World, shown_key
@@ -102,10 +102,9 @@ def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterato
         return
     if not _is_element(data, args):
         return
-    if args.url is not None and not args.url.matches(world.url(str(data.get("frame")))):
-        return
-    if _stands_so(data, args):
-        yield Reading(1.0, shown_key("element", data))
+    is_there = judge_page(args.url, event, world)
+    if is_there is not False and _stands_so(data, args):
+        yield from reading_if(is_there, Reading(1.0, shown_key("element", data)))
 
 
 def _is_element(data: Mapping[str, object], args: ElementStateArgs) -> bool:

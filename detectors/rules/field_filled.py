@@ -11,7 +11,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import loaded_arg
+from detectors.sdk.documents import judge_page, loaded_arg, reading_if
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
 from detectors.sdk.selectors import check_selector, meets_selector
@@ -96,7 +96,8 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     it, or by its path.
     """
     wanted = args.checked if args.checked is not None else args.value
-    if wanted is None or not _is_field(event, world, args):
+    is_there = judge_page(args.url, event, world)
+    if wanted is None or is_there is False or not _is_field(event, args):
         return
     held = _as_held(event, world)
     counted = CountedFields(args.trusted, args.hidden)
@@ -107,7 +108,7 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     if not _is_placed(event.data, args, reading):
         return
     if is_so:
-        yield reading
+        yield from reading_if(is_there, reading)
     elif why is not None:
         raise UnseenError(why, reading)
 
@@ -128,10 +129,8 @@ def _as_held(event: Event, world: World) -> dict[str, Any]:
     return {**event.data, "trusted": known["trusted"], "hidden": known.get("hidden", False)}
 
 
-def _is_field(event: Event, world: World, args: FieldFilledArgs) -> bool:
-    """Whether the event is about the field that the rule names, on a page that it names."""
-    if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
-        return False
+def _is_field(event: Event, args: FieldFilledArgs) -> bool:
+    """Whether the event is about the field that the rule names."""
     path = mapping(event.data.get("element")).get("path")
     if args.path is not None and not args.path.matches(str(path or "")):
         return False

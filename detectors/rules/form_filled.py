@@ -10,7 +10,7 @@ from detectors.matchers import UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
-from detectors.sdk.documents import loaded_arg
+from detectors.sdk.documents import judge_page, loaded_arg, reading_if
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
@@ -57,7 +57,8 @@ def form_filled(event: Event, world: World, args: FormFilledArgs) -> Iterator[Re
     value longer than is reported, where the rule hangs on the rest.
     """
     frame = str(event.data.get("frame"))
-    if args.url is not None and not args.url.matches(world.url(frame)):
+    is_there = judge_page(args.url, event, world)
+    if is_there is False:
         return
     fields, keys = args.fields.fields, args.fields.keys
     named = _named(world.fields(frame), set(keys), gone_too=event.kind == "field.filled")
@@ -72,7 +73,7 @@ def form_filled(event: Event, world: World, args: FormFilledArgs) -> Iterator[Re
     if hidden:
         could = reading._replace(level=(len(right) + len(hidden)) / len(found))
         raise UnseenError(hidden[0][1], could, reading, max(seq for seq, _ in hidden))
-    yield reading
+    yield from reading_if(is_there, reading)
 
 
 def _named(known: Mapping[str, Any], keys: set[str], *, gone_too: bool) -> dict[str, list[object]]:

@@ -14,7 +14,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Read, Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind
-from detectors.sdk.documents import loaded_arg
+from detectors.sdk.documents import judge_page, loaded_arg, reading_if
 from detectors.sdk.kept_back import find_hidden
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
@@ -94,7 +94,8 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
     text, is worth 0; of a secret that was kept back, and of what was cut, the step is null.
     Actions of a page's script (`trusted: false`) do not count, unless `where` names `trusted`.
     """
-    if not _is_asked_for(event, world, args):
+    is_there = judge_page(args.url, event, world)
+    if is_there is False or not _is_asked_for(event, args):
         return
     data = event.data
     hidden = find_hidden(event, args.reads.places)
@@ -106,15 +107,14 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
         raise UnseenError("what is graded was too long to be reported whole", Reading(1.0, key))
     if judged is None or hidden.hides(args.path):
         raise UnseenError(hidden.reason, Reading(1.0, key))
-    yield Reading(args.grade.level(value_at(data, args.path)) or 0.0, key)
+    level = args.grade.level(value_at(data, args.path)) or 0.0
+    yield from reading_if(is_there, Reading(level, key))
 
 
-def _is_asked_for(event: Event, world: World, args: GradedArgs) -> bool:
-    """Whether ``event`` is of the app and the page that ``args`` name, and a script's act only
-    where `where` names `trusted`."""
+def _is_asked_for(event: Event, args: GradedArgs) -> bool:
+    """Whether ``event`` is of the app that ``args`` name, and a script's act only where `where`
+    names `trusted`."""
     names_trusted = args.where is not None and args.where.names("trusted")
     if by_script(event) and not names_trusted:
         return False
-    if not is_met(args.app, event.data.get("app")):
-        return False
-    return args.url is None or args.url.matches(world.url(str(event.data.get("frame"))))
+    return is_met(args.app, event.data.get("app"))

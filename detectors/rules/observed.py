@@ -15,7 +15,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
-from detectors.sdk.documents import loaded_arg
+from detectors.sdk.documents import judge_page, loaded_arg, reading_if
 from detectors.sdk.kept_back import find_hidden
 from detectors.sdk.world import World
 
@@ -73,7 +73,10 @@ def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading
     which only the beginning was reported, the step is null.
     """
     data = event.data
-    if not _is_countable(event, args) or not _is_place(event, world, args):
+    if not _is_countable(event, args) or not is_met(args.app, data.get("app")):
+        return
+    is_there = judge_page(args.url, event, world)
+    if is_there is False:
         return
     hidden = find_hidden(event, args.reads.places)
     judged = args.where is None or args.where.judged(data, hidden.judge)
@@ -84,7 +87,7 @@ def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading
     reading = Reading(1.0, key)
     if judged is None or (distinct is not None and hidden.hides(distinct)):
         raise UnseenError(hidden.reason, reading)
-    yield reading
+    yield from reading_if(is_there, reading)
 
 
 def _is_countable(event: Event, args: ObservedArgs) -> bool:
@@ -97,11 +100,3 @@ def _is_countable(event: Event, args: ObservedArgs) -> bool:
 
 def _asks_about(args: ObservedArgs, fact: str) -> bool:
     return args.where is not None and args.where.names(fact)
-
-
-def _is_place(event: Event, world: World, args: ObservedArgs) -> bool:
-    """Whether it is of the application, and in a frame at the address, that the rule names."""
-    data = event.data
-    if not is_met(args.app, data.get("app")):
-        return False
-    return args.url is None or args.url.matches(world.url(str(data.get("frame"))))

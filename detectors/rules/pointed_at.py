@@ -12,7 +12,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import loaded_arg
+from detectors.sdk.documents import judge_page, loaded_arg, reading_if
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -85,12 +85,12 @@ def pointed_at(event: Event, world: World, args: PointedAtArgs) -> Iterator[Read
         return
     if event.kind == "element.pressed" and not args.presses:
         return
-    frame = str(event.data.get("frame"))
-    if args.url is not None and not args.url.matches(world.url(frame)):
+    is_there = judge_page(args.url, event, world)
+    if is_there is False:
         return
     place = as_list(event.data.get("point"))
     if len(place) != 2 or not all(type(one) in (int, float) for one in place):
         raise UnseenError("where the click was is not in the recording", Reading(1.0, "pointed"))
     distance = args.distance(*place)
     level = float(distance == 0) if args.grade is None else args.grade.level(distance)
-    yield Reading(level or 0.0, "pointed")
+    yield from reading_if(is_there, Reading(level or 0.0, "pointed"))

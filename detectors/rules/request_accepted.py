@@ -14,12 +14,12 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.cut_off import CUT_OFF
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import (
     CERTAIN,
     ENDS,
     LOST,
-    PARTIAL,
     is_lost,
     is_made_up,
     is_servers,
@@ -134,11 +134,12 @@ def _doubt(
         return None
     if lost:
         return LOST if _may_be_accepted(hop, redirected, event, args) else None
-    if not _accepted(hop, redirected, event.data, args):
+    is_accepted = _accepted(hop, redirected, event.data, args)
+    if is_accepted is False:
         return None
     if has_file is None:
         return why_unknown(hop)
-    return doubt
+    return join_doubts((doubt, CERTAIN if is_accepted else CUT_OFF))
 
 
 def _judge(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> str | None:
@@ -151,7 +152,7 @@ def _judge(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) 
         return None
     sent = judge_body(hop, args.body, args.body_as, args.repeated)
     came = CERTAIN if lost else judge_answer(hop, args.answer)
-    return join_doubts((sent, came, CERTAIN if is_there else PARTIAL))
+    return join_doubts((sent, came, CERTAIN if is_there else CUT_OFF))
 
 
 def _accepted(
@@ -159,15 +160,20 @@ def _accepted(
     redirected: bool,
     last: Mapping[str, object],
     args: RequestAcceptedArgs,
-) -> bool:
-    if args.redirect_to is not None:
-        return redirected and _leads(last, args.redirect_to) and _OK.matches(last.get("status"))
-    return not redirected and args.status.matches(hop.get("status"))
+) -> bool | None:
+    """Whether the answer means acceptance; None where that hangs on the end of an address that is
+    too long."""
+    if args.redirect_to is None:
+        return not redirected and args.status.matches(hop.get("status"))
+    if not redirected or not _OK.matches(last.get("status")):
+        return False
+    return _leads(last, args.redirect_to)
 
 
-def _leads(last: Mapping[str, object], to: UrlMatch) -> bool:
-    """Whether a redirect came to the address, and no service worker or DevTools made that up."""
-    return to.matches(str(last.get("url"))) and not is_made_up(last)
+def _leads(last: Mapping[str, object], to: UrlMatch) -> bool | None:
+    """Whether a redirect came to the address, and no service worker or DevTools made that up; None
+    where that hangs on the end of an address that is too long."""
+    return False if is_made_up(last) else to.judge(str(last.get("url")))
 
 
 def _may_be_accepted(
@@ -177,4 +183,6 @@ def _may_be_accepted(
     last, status = event.data, event.data.get("status")
     if args.redirect_to is None:
         return not redirected and is_lost(event) and (status is None or args.status.matches(status))
-    return redirected and _leads(last, args.redirect_to) and (status is None or _OK.matches(status))
+    if not redirected or _leads(last, args.redirect_to) is False:
+        return False
+    return status is None or _OK.matches(status)

@@ -9,7 +9,7 @@ from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import loaded_arg
+from detectors.sdk.documents import judge_page, loaded_arg, reading_if
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, shown_key
 
@@ -50,14 +50,15 @@ def text_visible(event: Event, world: World, args: TextVisibleArgs) -> Iterator[
     """
     if (event.kind == "text.shown") is not args.now:
         return
-    frame = str(event.data.get("frame"))
-    if args.url is not None and not args.url.matches(world.url(frame)):
+    is_there = judge_page(args.url, event, world)
+    if is_there is False:
         return
     text = str(event.data.get("text"))
     if args.now:
-        yield from _shown_now(event, text, args)
+        for reading in _shown_now(event, text, args):
+            yield from reading_if(is_there, reading)
     elif args.text.matches(text):
-        yield Reading(1.0, f"doc:{frame}")
+        yield from reading_if(is_there, Reading(1.0, f"doc:{event.data.get('frame')}"))
 
 
 def _shown_now(event: Event, text: str, args: TextVisibleArgs) -> Iterator[Reading]:

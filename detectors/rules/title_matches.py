@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from detectors.matchers import TextMatch, UrlMatch, text_key
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg, is_met
-from detectors.sdk.documents import loaded_arg
+from detectors.sdk.arguments import arg
+from detectors.sdk.documents import loaded_arg, reading_at
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -36,7 +36,5 @@ class TitleMatchesArgs:
 )
 def title_matches(event: Event, world: World, args: TitleMatchesArgs) -> Iterator[Reading]:
     """The title of a tab becomes the text. Stays true until the tab's title changes."""
-    if not is_met(args.url, event.data.get("url")):
-        return
     if args.title.matches(str(event.data.get("title"))):
-        yield Reading(1.0, f"title:{event.data.get('tab')}")
+        yield from reading_at(args.url, event, Reading(1.0, f"title:{event.data.get('tab')}"))

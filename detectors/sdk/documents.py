@@ -98,10 +98,22 @@ def frame_of(event: Event, world: World) -> str:
     return world.main_frame(str(event.data.get("tab"))) if frame is None else str(frame)
 
 
-def reading_at(wanted: UrlMatch, event: Event, reading: Reading) -> Iterator[Reading]:
-    """Yield ``reading`` where the event's address is the wanted one. Raises `UnseenError` where
-    that hangs on the end of an address that is too long."""
-    is_there = wanted.judge(str(event.data.get("url")))
+def reading_at(wanted: UrlMatch | None, event: Event, reading: Reading) -> Iterator[Reading]:
+    """Yield ``reading`` where the event's own address is the wanted one, or none is wanted. Raises
+    as `reading_if`."""
+    is_there = True if wanted is None else wanted.judge(str(event.data.get("url")))
+    return reading_if(is_there, reading)
+
+
+def judge_page(wanted: UrlMatch | None, event: Event, world: World) -> bool | None:
+    """Whether the event's frame is at the wanted address, or none is wanted; None where that hangs
+    on the end of an address that is too long."""
+    return True if wanted is None else wanted.judge(world.url(str(event.data.get("frame"))))
+
+
+def reading_if(is_there: bool | None, reading: Reading) -> Iterator[Reading]:
+    """Yield ``reading`` where an event is at the wanted address. Raises `UnseenError` for None: it
+    hangs on the end of an address that is too long."""
     if is_there is None:
         raise UnseenError(CUT_OFF, reading)
     if is_there:

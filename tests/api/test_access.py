@@ -130,7 +130,7 @@ async def test_every_route_admits_only_its_scopes(service: Service, method: str,
     id, own = await service.open()
     _, other = await service.open()
     made = {scope: await service.app.state.parts.tokens.create(scope, "") for scope in MADE[1:]}
-    held = {
+    held: dict[str, str] = {
         "admin": ADMIN,
         **{scope: token for scope, (_, token) in made.items()},
         "own": own,

@@ -9,7 +9,8 @@ import pytest
 
 from detectors.matchers.url import MAX_URL, UrlMatch, parse_url, url_key
 from detectors.sdk.site import origin_of
-from tests.support.logs import Said, clicked, episode, finished, loaded, ruleset, run, went
+from tests.detectors.test_loaded import RULES
+from tests.support.logs import ORIGIN, Said, clicked, episode, finished, ruleset, run, went
 
 LONG = "a" * MAX_URL
 CLICKS = {"element_clicked": {"role": "button", "name": "Buy"}}
@@ -78,14 +79,40 @@ def test_what_hangs_on_the_query_of_a_long_address_does_not_match(spec: Any, is_
     assert wanted.judge(long) is (is_so if spec in ("/x", "/*", "/y") else None)
 
 
+@pytest.mark.parametrize(
+    ("spec", "is_so"),
+    [
+        ("/x/*", True),
+        ("/*", True),
+        ("/x", False),
+        ("/y/*", False),
+        ("/x/*/end", None),
+        ("/x/*?a=1", None),
+        ("/y/*?a=1", False),
+        ("http://b.test/x/*", False),
+    ],
+)
+def test_what_hangs_on_the_end_of_a_long_path_is_not_known(spec: str, is_so: bool | None) -> None:
+    wanted = UrlMatch.parse(spec, (), "http://a.test")
+    for long in (f"http://a.test/x/{LONG}", f"http://a.test/x{'/' * MAX_URL}y"):
+        assert wanted.judge(long) is is_so
+        assert wanted.matches(long) is (is_so is True)
+
+
 QUERY = {"path": "/x", "query": {"a": "1"}}
 ASKED = finished("POST", f"/x?b={LONG}&a=1", 200)
-ELSEWHERE = finished("POST", f"/y?b={LONG}&a=1", 200)
-UNKNOWN: dict[str, tuple[dict[str, Any], Said]] = {
-    "a page's query": ({"url_reached": {"url": QUERY}}, went(f"/x?b={LONG}&a=1")),
-    "a page's fragment": ({"url_reached": {"url": "/x#end"}}, went(f"/x?b={LONG}#end")),
-    "a loaded page's query": ({"page_loaded": {"url": QUERY}}, loaded(f"/x?b={LONG}&a=1")),
-    "a request's query": ({"request_accepted": {"method": "POST", "url": QUERY}}, ASKED),
+HOP = {"method": "POST", "url": f"{ORIGIN}/order", "status": 302, "location": "/x"}
+REDIRECTED = finished("GET", f"/x?b={LONG}&a=1", 200, hops=[HOP])
+DOWNLOAD: Said = ("download.finished", {"name": "a.csv", "url": f"{ORIGIN}/x?b={LONG}&a=1"})
+UNKNOWN: dict[str, tuple[dict[str, Any], list[Said]]] = {
+    "a page's fragment": ({"url_reached": {"url": "/x#end"}}, [went(f"/x?b={LONG}#end")]),
+    "a page's path": ({"url_reached": {"url": "/x/*/end"}}, [went(f"/x/{LONG}/end")]),
+    "a request's query": ({"request_accepted": {"method": "POST", "url": QUERY}}, [ASKED]),
+    "where a redirect led to": (
+        {"request_accepted": {"method": "POST", "url": "/order", "redirect_to": QUERY}},
+        [REDIRECTED],
+    ),
+    "a download": ({"download_finished": {"url": QUERY}}, [DOWNLOAD]),
 }
 
 
@@ -97,12 +124,35 @@ def test_what_hangs_on_the_end_of_a_long_address_is_not_known(
     """Neither paid nor fined, and no way around a penalty."""
     when, happened = UNKNOWN[name]
     rules = ruleset({"id": "m", "component": "ui", "when": when, **worth}, weights={"ui": 1.0})
-    (reward,) = run(rules, *episode([happened]))
+    (reward,) = run(rules, *episode(happened))
     assert (reward.reward, reward.mask) == (None, True)
+    assert "only the beginning of what is asked for was reported" in str(reward.reason)
 
 
-def test_the_site_and_path_of_a_long_address_rule_it_out() -> None:
-    when = {"request_accepted": {"method": "POST", "url": QUERY}}
+def on_page(rule: str, address: str) -> float | None:
+    """What a rule pays that wants a query, where all that it takes happens on this page."""
+    args, happened = RULES[rule]
+    said = [
+        (kind, {**data, **({"url": ORIGIN + address} if "url" in data else {})})
+        for kind, data in happened
+    ]
+    rules = ruleset({"id": "m", "when": {rule: {**args, "url": QUERY}}})
+    return run(rules, *episode([went(address), *said]))[0].reward
+
+
+@pytest.mark.parametrize("rule", sorted(RULES.keys() - {"address_says"}))
+def test_of_what_is_done_on_a_page_nobody_knows_whether_it_was_the_wanted_one(rule: str) -> None:
+    """Where that hangs on a query behind a long one, and on no other page however long its address
+    is."""
+    assert on_page(rule, "/x?b=1&a=1") is not None
+    assert on_page(rule, f"/x?b={LONG}&a=1") is None
+    assert on_page(rule, f"/y?b={LONG}&a=1") == 0.0
+
+
+@pytest.mark.parametrize("name", ["a request's query", "where a redirect led to", "a download"])
+def test_the_site_and_path_of_a_long_address_rule_it_out(name: str) -> None:
+    when, [(kind, data)] = UNKNOWN[name]
+    elsewhere: Said = (kind, {**data, "url": data["url"].replace("/x?", "/y?")})
     rules = ruleset({"id": "m", "component": "ui", "when": when}, weights={"ui": 1.0})
-    (reward,) = run(rules, *episode([ELSEWHERE]))
+    (reward,) = run(rules, *episode([elsewhere]))
     assert reward.reward == 0.0
