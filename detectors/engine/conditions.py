@@ -14,9 +14,10 @@ from detectors.matchers.faults import Fault, collected
 from detectors.model.budget import MAX_EPISODE, MAX_EVENT, Meter, metered
 from detectors.model.errors import BudgetError, UnseenError
 from detectors.model.types import Alarm, Event, Reading
-from detectors.sdk.correlation import HIDDEN, value_of
+from detectors.sdk.correlation import HIDDEN, hides_value, value_of
 from detectors.sdk.documents import UNKNOWN_LOAD
 from detectors.sdk.file_reads import ReadArgs, check_guard
+from detectors.sdk.kept_back import MASKED
 from detectors.sdk.registry import Composite, Moment, Rule, Standing
 from detectors.sdk.site import UNKNOWN_SITE, judge_site, may_be_made_by_site
 from detectors.sdk.world import REPLACES, SHOWN, documents_left, fields_left, invalidated_keys
@@ -212,7 +213,7 @@ class Conditions:
                 readings, event, node.args, is_so=self._counts_as_so(node, event)
             )
         if is_here and is_loaded:
-            return readings
+            return _check_bound(readings, node, event)
         unknown = UNKNOWN_LOAD if is_here else UNKNOWN_SITE
         for reading in readings:
             if reading.level > 0:
@@ -435,3 +436,17 @@ def _update_evidence(
 def _evidence_of_parts(parts: Iterable[Standing]) -> tuple[int, ...]:
     """The events that show the parts which came true."""
     return _latest({seq for part in parts if part.best > 0 for seq in part.at})
+
+
+def _check_bound(
+    readings: Iterable[Reading], node: ConditionNode, event: Event
+) -> Iterable[Reading]:
+    """Return the readings. Raises `UnseenError` where the leaf is true, and under `same` nobody
+    knows what about: it was masked."""
+    if node.binds is None or not hides_value(event, node.binds):
+        return readings
+    found = list(readings)
+    for reading in found:
+        if reading.level > 0:
+            raise UnseenError(MASKED, reading)
+    return found

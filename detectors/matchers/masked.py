@@ -10,7 +10,7 @@ from detectors.matchers.plain import literal, normal, number
 from detectors.matchers.structure import Items, Nothing, Object
 from detectors.matchers.structures import JsonPath, is_assignable
 from detectors.matchers.text import TextMatch
-from detectors.matchers.typed_base import json_text
+from detectors.matchers.typed_base import json_text, number_of
 
 MASK = "***"
 """What the daemon writes in the place of a secret."""
@@ -136,9 +136,10 @@ def _judge_path(wanted: JsonPath, document: object) -> bool | None:
 def can_equal(expected: object, value: object) -> bool:
     """Whether a JSON value can be the expected one, but for what was masked in it."""
     if isinstance(value, str) and MASK in value:
-        if value == MASK and type(expected) in (int, float):
-            return True  # a number that is masked becomes a text
-        return isinstance(expected, str) and _is_made_of(expected, value.split(MASK))
+        if isinstance(expected, str):
+            return _is_made_of(expected, value.split(MASK))
+        # A number that is masked becomes a text.
+        return value == MASK and number_of(expected) is not None
     if isinstance(value, dict) and isinstance(expected, dict):
         return value.keys() == expected.keys() and all(
             can_equal(expected[key], part) for key, part in value.items()

@@ -95,7 +95,7 @@ def _check(text: str) -> None:
     plan_of(text)
 
 
-@kind_rule(args=CelArgs, version=7)
+@kind_rule(args=CelArgs, version=8)
 def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true for the event. Actions of a page's
     script (`trusted: false`) do not count, unless the expression itself reads `data.trusted`; nor
@@ -147,7 +147,7 @@ def _known_value(
     value = _value(expression, known)
     if hidden.paths and _hangs_on_hidden(kind, expression, known, hidden.paths, value):
         return value, True
-    return value, bool(hidden.beginnings) and _hangs_on_rest(kind, expression, known, hidden, value)
+    return value, bool(hidden.open_ends) and _hangs_on_rest(kind, expression, known, hidden, value)
 
 
 def _hangs_on_hidden(
@@ -198,7 +198,7 @@ def _hangs_on_rest(
 
 def _beginning_of(place: Read, expression: str, hidden: Hidden) -> Beginning | None:
     """The beginning whose rest is looked at where the expression reads ``place``."""
-    beginning = hangs_on(place.path, hidden.data, hidden.beginnings)
+    beginning = hangs_on(place.path, hidden.data, hidden.open_ends)
     if beginning is None or place.deep or len(place.path) > len(beginning.path):
         return beginning
     is_measured = len(place.path) == len(beginning.path) and calls(expression, "size")

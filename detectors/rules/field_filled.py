@@ -75,7 +75,7 @@ class FieldFilledArgs:
 
 
 @rule(
-    version=5,
+    version=6,
     component="form",
     hears=("field.filled",),
     args=FieldFilledArgs,

@@ -38,7 +38,7 @@ class FormFilledArgs:
 
 
 @rule(
-    version=6,
+    version=7,
     component="form",
     hears=("field.filled", "field.removed"),
     args=FormFilledArgs,

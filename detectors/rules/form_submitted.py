@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from detectors.matchers import TextMatch, UrlMatch
+from detectors.matchers import TextMatch, UrlMatch, masked
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import MAX_SHORT, MAX_TEXT, utf16_units
 from detectors.model.safe_json import as_list, mapping
@@ -36,7 +36,7 @@ class FormSubmittedArgs:
 
 
 @rule(
-    version=3,
+    version=4,
     component="form",
     hears=("form.submitted",),
     args=FormSubmittedArgs,
@@ -48,7 +48,8 @@ def form_submitted(event: Event, world: World, args: FormSubmittedArgs) -> Itera
     answer.
 
     A submit that a page's script causes never counts, even if Chrome marks it as trusted. Whether
-    a password has the expected value is not known: the step is null, if everything else matches.
+    a password, or a field that the daemon masks, has the expected value is not known: the step is
+    null, if everything else matches.
     """
     form = mapping(event.data.get("form"))
     if event.data.get("trusted") is not True:
@@ -95,4 +96,6 @@ def _judge(wanted: TextMatch, value: object) -> bool | None:
     """Whether a value, null a secret, is what is wanted."""
     if not isinstance(value, str):
         return None if value is None else False
-    return judge_text(wanted, value, is_cut=utf16_units(value) + 1 >= MAX_TEXT)
+    if utf16_units(value) + 1 < MAX_TEXT:
+        return masked.judge_text(wanted, value)
+    return judge_text(wanted, value, is_cut=True)

@@ -78,7 +78,7 @@ class GradedArgs:
 
 
 @rule(
-    version=3,
+    version=4,
     component="goal",
     args=GradedArgs,
     hears_of=lambda args: (args.kind,),

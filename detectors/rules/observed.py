@@ -61,7 +61,7 @@ class ObservedArgs:
         return asks_of_reads(self.kind, self.reads)
 
 
-@kind_rule(args=ObservedArgs, version=5)
+@kind_rule(args=ObservedArgs, version=6)
 def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading]:
     """An event of this kind has these facts. Actions of a page's script (`trusted: false`) do not
     count, unless `where` itself names `trusted`; nor does what a window contained when it opened
@@ -69,8 +69,8 @@ def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading
 
     Use it for kinds that have no rule of their own: a widget activated, a process started, a
     message received, text pasted. If it depends on the `size` of a file in a request's body and
-    the size is not known, or on a secret that was kept back, or on the rest of a text or a list of
-    which only the beginning was reported, the step is null.
+    the size is not known, or on a secret that was kept back or masked, or on the rest of a text or
+    a list of which only the beginning was reported, the step is null.
     """
     data = event.data
     if not _is_countable(event, args) or not is_met(args.app, data.get("app")):

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.matchers import FactsMatch, TextMatch, text_key
+from detectors.matchers.masked import all_verdict, is_masked
+from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import SchemaMatch, arg, is_met
+from detectors.sdk.kept_back import MASKED, judge_fact
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.world import World
 
@@ -30,7 +33,7 @@ class ToolCalledArgs:
 
 
 @rule(
-    version=2,
+    version=3,
     component="tool",
     hears=("agent.tool_called",),
     args=ToolCalledArgs,
@@ -46,7 +49,8 @@ def tool_called(event: Event, world: World, args: ToolCalledArgs) -> Iterator[Re
     effect.
 
     The cost of a schema over the arguments is bounded, as for `cel`: beyond the bound the step is
-    null. References are local (`#/$defs/...`), and a schema may refer to itself if that descends
+    null. So is one that depends on an argument that was masked: a password, a token, a card number.
+    References are local (`#/$defs/...`), and a schema may refer to itself if that descends
     into the value.
     """
     name, given = str(event.data.get("tool")), event.data.get("arguments")
@@ -54,11 +58,26 @@ def tool_called(event: Event, world: World, args: ToolCalledArgs) -> Iterator[Re
         return
     if args.other_than is not None and args.other_than.matches(name):
         return
-    right = (args.arguments is None or args.arguments.matches(given)) and (
-        args.schema is None or args.schema.matches(given)
-    )
-    if right is not args.wrong:
-        yield Reading(1.0, f"call:{name}:{event.data.get('call')}")
+    reading = Reading(1.0, f"call:{name}:{event.data.get('call')}")
+    is_right = all_verdict([_has_facts(given, args.arguments), _conforms(given, args.schema)])
+    if is_right is None:
+        raise UnseenError(MASKED, reading)
+    if is_right is not args.wrong:
+        yield reading
+
+
+def _has_facts(given: object, wanted: FactsMatch | None) -> bool | None:
+    """Whether the arguments have the facts; None where that hangs on one that was masked."""
+    if wanted is None:
+        return True
+    return wanted.judged(given, lambda _, fact, value: judge_fact(fact, value))
+
+
+def _conforms(given: object, schema: SchemaMatch | None) -> bool | None:
+    """The same of the schema: what stands behind a mask may be of another type."""
+    if schema is None or schema.matches(given):
+        return True
+    return None if is_masked(given) else False
 
 
 def tool_keys(event: Event) -> Keys:

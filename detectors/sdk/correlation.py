@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from detectors.matchers.facts import split_path, value_at
+from detectors.matchers.masked import MASKS
 from detectors.matchers.plain import normal
 from detectors.matchers.typed_base import json_text
 from detectors.model.kinds.shapes import shape_at
@@ -56,17 +57,26 @@ def bound_reads(by: str) -> Reads:
 
 
 def value_of(event: Event, by: str) -> str | None:
-    """What ``by`` names in the event, as a text; None where there is nothing, or nothing of bounded
-    length."""
+    """What ``by`` names in the event, as a text; None where there is nothing, nothing of bounded
+    length, or a secret: two that the daemon masked look alike."""
     if by == "file":
         found: Any = (
             f"{event.data.get('root')}/{event.data.get('path')}" if "path" in event.data else None
         )
-    elif by == "value":
-        found = event.data.get(_VALUES.get(event.kind, "text"))
     else:
-        found = value_at(event.data, split_path(by))
+        found = _named_value(event, by)
     if found is None:
         return None
     text = normal(found if isinstance(found, str) else json_text(found))
-    return text if 0 < len(text) <= MAX_CHARACTERS else None
+    return text if 0 < len(text) <= MAX_CHARACTERS and text not in MASKS else None
+
+
+def hides_value(event: Event, by: str) -> bool:
+    """Whether what ``by`` names in the event was masked as a whole."""
+    return by != "file" and _named_value(event, by) in MASKS
+
+
+def _named_value(event: Event, by: str) -> object:
+    if by == "value":
+        return event.data.get(_VALUES.get(event.kind, "text"))
+    return value_at(event.data, split_path(by))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from detectors.matchers import TextMatch
+from detectors.matchers.masked import judge_text
 from detectors.sdk.kept_back import SECRET_VALUE
 
 
@@ -57,10 +58,27 @@ def unseen_reason(
         return None
     if data.get("value") is None and data.get("has_value") is True:
         return SECRET_VALUE
+    if _may_be_masked(data, wanted):
+        return SECRET_VALUE
     if data.get("value") is None and data.get("long") is not None:
         return "the field's value is too long to be kept beside the others"
-    if data.get("cut") is True and data.get("checked") is not False:
-        value = data.get("value")
-        may_match = isinstance(value, list) or wanted.matches_beginning(str(value)) is None
-        return "only the beginning of the field's value was reported" if may_match else None
+    if _may_be_cut(data, wanted):
+        return "only the beginning of the field's value was reported"
     return None
+
+
+def _may_be_cut(data: Mapping[str, object], wanted: TextMatch) -> bool:
+    """Whether what is wanted may be in the rest of the field's value."""
+    if data.get("cut") is not True or data.get("checked") is False:
+        return False
+    value = data.get("value")
+    return isinstance(value, list) or wanted.matches_beginning(str(value)) is None
+
+
+def _may_be_masked(data: Mapping[str, object], wanted: TextMatch) -> bool:
+    """Whether what is wanted may be what the daemon masked in the field's value."""
+    value = data.get("value")
+    texts = value if isinstance(value, list) else [value]
+    if data.get("checked") is False:
+        return False
+    return any(isinstance(text, str) and judge_text(wanted, text) is None for text in texts)

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from detectors.matchers.facts import Wanted, is_as_wanted
+from detectors.matchers import TextMatch
+from detectors.matchers.facts import NumberRange, Wanted, is_as_wanted, value_at
+from detectors.matchers.masked import MASK, judge_text
 from detectors.model.kinds.shapes import Path
 from detectors.model.types import Event
 from detectors.sdk.condition_reads import Read
@@ -14,17 +16,30 @@ from detectors.sdk.cut_off import CUT_OFF, Beginning, find_beginnings, hangs_on,
 from detectors.sdk.uploads import NO_SIZE, UPLOADS, is_one_of, unsized_places
 
 SECRET_VALUE = "the field's value is a secret, kept back"
+MASKED = "what is asked for is a secret, kept back"
+"""Why nobody knows what a daemon masked."""
 SECRET_COPY = "what was copied is a secret, kept back"
+
+
+def judge_fact(wanted: Wanted, value: object) -> bool | None:
+    """Whether a value is what is wanted at its path; None where that hangs on what was masked."""
+    if isinstance(wanted, TextMatch) and isinstance(value, str):
+        return judge_text(wanted, value)
+    if isinstance(wanted, NumberRange) and value == MASK:
+        return None  # a number that is masked becomes a text
+    return is_as_wanted(wanted, value)
 
 
 class Hidden(NamedTuple):
     """``paths`` in the ``data`` of an event where something would stand; ``beginnings``: where only
-    the beginning of something does; ``reason``: why that is not known."""
+    the beginning of something does; ``masked``: where a daemon masked a text or a part of it;
+    ``reason``: why that is not known."""
 
     data: Mapping[str, object]
     paths: tuple[Path, ...] = ()
     reason: str = CUT_OFF
     beginnings: tuple[Beginning, ...] = ()
+    masked: tuple[Path, ...] = ()
 
     def judge(self, steps: Path, wanted: Wanted, value: object) -> bool | None:
         """Whether ``value``, which stands at a path of the data, is what is wanted there; None
@@ -33,13 +48,19 @@ class Hidden(NamedTuple):
             return False if wanted is None or isinstance(wanted, bool) else None
         beginning = hangs_on(steps, self.data, self.beginnings)
         if beginning is None:
-            return is_as_wanted(wanted, value)
-        return judge_beginning(steps, wanted, value, beginning)
+            return judge_fact(wanted, value)
+        is_so = judge_beginning(steps, wanted, value, beginning)
+        return None if is_so is False and steps in self.masked else is_so
 
     def hides(self, steps: Path) -> bool:
         """Whether nobody knows all that stands at a path of the data."""
         is_cut = hangs_on(steps, self.data, self.beginnings) is not None
-        return is_cut or is_one_of(steps, self.paths)
+        return is_cut or steps in self.masked or is_one_of(steps, self.paths)
+
+    @property
+    def open_ends(self) -> tuple[Beginning, ...]:
+        """The beginnings, and the texts that are masked: of both only a part is known."""
+        return (*self.beginnings, *map(Beginning, self.masked))
 
 
 def find_hidden(event: Event, places: Collection[Read]) -> Hidden:
@@ -47,6 +68,9 @@ def find_hidden(event: Event, places: Collection[Read]) -> Hidden:
     ``places`` lead to."""
     data = event.data
     hidden = Hidden(data, beginnings=find_beginnings(event, places))
+    if masked := _masked_places(data, places):
+        why = f"{'.'.join(masked[0])} is a secret, kept back"
+        hidden = hidden._replace(masked=masked, reason=why)
     if event.kind == "field.filled" and data.get("value") is None and data.get("has_value") is True:
         return hidden._replace(paths=(("value",),), reason=SECRET_VALUE)
     if event.kind == "clipboard.changed" and data.get("unread_reason") == "secret":
@@ -55,3 +79,9 @@ def find_hidden(event: Event, places: Collection[Read]) -> Hidden:
     if event.kind in UPLOADS and (unsized := unsized_places(event, places)):
         return hidden._replace(paths=unsized, reason=NO_SIZE)
     return hidden
+
+
+def _masked_places(data: Mapping[str, object], places: Collection[Read]) -> tuple[Path, ...]:
+    """Which of the places lead to a text that a daemon masked, or a part of it."""
+    texts = {place.path: value_at(data, place.path) for place in places}
+    return tuple(path for path, text in texts.items() if isinstance(text, str) and MASK in text)
