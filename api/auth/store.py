@@ -101,25 +101,29 @@ class Tokens:
         if known is not None and time.monotonic() < known.expires_at:
             known.used_at = time.monotonic()
             return known.principal
-        at = now()
+        at, remembered = now(), self._known
         row = await self._database.first(_FIND, {"hash": hashed, "at": at})
         if row is None:
             self._known.pop(hashed, None)
             raise UnauthorizedError(
                 "authorization: the bearer token is not known, has expired or was revoked"
             )
-        if len(self._known) >= _CACHED:
-            self._known.clear()
         principal = Principal(row.id, row.scope, row.tenant, row.episode, row.requests_per_s)
-        lasts_s = math.inf if row.expires_at is None else _seconds_to(row.expires_at)
-        used_at = time.monotonic()
-        if not self._known:
-            self._confirmed_at = used_at
-        self._known[hashed] = _KnownToken(principal, used_at + lasts_s, used_at)
+        if remembered is self._known:  # else it may have been revoked since it was looked up
+            self._remember(hashed, principal, row.expires_at)
         if row.scope != "append":
             self._used[row.id] = at
             await self._note_uses_sometimes()
         return principal
+
+    def _remember(self, hashed: str, principal: Principal, expires_at: str | None) -> None:
+        if len(self._known) >= _CACHED:
+            self._known.clear()
+        lasts_s = math.inf if expires_at is None else _seconds_to(expires_at)
+        used_at = time.monotonic()
+        if not self._known:
+            self._confirmed_at = used_at
+        self._known[hashed] = _KnownToken(principal, used_at + lasts_s, used_at)
 
     async def _confirm(self) -> None:
         """Forget the tokens that were revoked, where that was last asked `token_cache_s` seconds
@@ -213,7 +217,7 @@ class Tokens:
                 .where(tokens.c.id == id, tokens.c.revoked_at.is_(None))
                 .values(revoked_at=now())
             )
-        self._known.clear()
+        self._known = {}
         return found.rowcount > 0
 
 

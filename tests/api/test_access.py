@@ -3,6 +3,7 @@ token."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy import select
 
 from api.auth.store import MADE
 from api.core.errors import UnauthorizedError
+from api.core.keys import token_hash
 from api.db.base import metadata
 from tests.api.service import ADMIN, TASK, Service, Store, running
 
@@ -218,6 +220,31 @@ async def test_of_many_tokens_in_use_the_revoked_ones_end_and_one_question_tells
         for _, token in made[::4]:
             with pytest.raises(UnauthorizedError):
                 await known.principal(token)
+
+
+async def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_remembered(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call that looked it up came before; the next one comes after."""
+    tokens, database = service.app.state.parts.tokens, service.app.state.parts.database
+    id, token = await tokens.create("read", "")
+    look, is_read, is_revoked = database.first, asyncio.Event(), asyncio.Event()
+
+    async def look_slowly(statement: Any, values: Any = None) -> Any:
+        found = await look(statement, values)
+        if values is not None and values.get("hash") == token_hash(token):
+            is_read.set()
+            await is_revoked.wait()
+        return found
+
+    monkeypatch.setattr(database, "first", look_slowly)
+    before = asyncio.create_task(tokens.principal(token))
+    await is_read.wait()
+    assert await tokens.revoke(id)
+    is_revoked.set()
+    assert (await before).id == id
+    with pytest.raises(UnauthorizedError):
+        await tokens.principal(token)
 
 
 async def test_a_token_that_nobody_used_for_a_while_is_looked_up_again(
