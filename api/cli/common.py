@@ -131,8 +131,8 @@ STORE = Store()
 """Where the data is unless a command is told."""
 
 
-MAX_ADDRESS = 1 << 16
-"""Bytes of the file that says where a service listens."""
+MAX_SERVICE_FILE = 1 << 16
+"""Bytes of `service.json`, which says where a service listens."""
 
 
 def hold(data: Path) -> int | None:
@@ -162,7 +162,7 @@ def service_address(settings: Settings) -> str:
     a file that is none of a service."""
     file = settings.data / "service.json"
     try:
-        told: object = orjson.loads(read_regular(file, MAX_ADDRESS))
+        told: object = orjson.loads(read_regular(file, MAX_SERVICE_FILE))
     except orjson.JSONDecodeError as error:
         raise NotRegularError(file, f"expected JSON, got {error}") from None
     host, port = (told.get("host"), told.get("port")) if isinstance(told, dict) else (None, None)

@@ -21,8 +21,6 @@ from api.db.migrate import upgrade
 from common.command_line import option
 from common.regular_file import read_regular
 
-MIN_TOKEN_LENGTH = MIN_LETTERS
-"""Characters of an operator's own admin token, at least: shorter ones can be guessed."""
 MAX_PEM = 1 << 20
 """Bytes of a certificate chain or a key."""
 
@@ -90,14 +88,16 @@ class Exposure:
 def _unfit_for_tls(cert: Path, key: Path) -> str | None:
     """Why a certificate chain and a private key can't be served with, or None; a key with a
     password is tried by the server, which asks for it."""
+    texts = []
     for name, path in (("--tls-cert", cert), ("--tls-key", key)):
         try:
-            text = read_regular(path, MAX_PEM)
+            texts.append(read_regular(path, MAX_PEM))
         except OSError as error:
             return f"{name} {path}: can't be read: {error.strerror}"
-        if b"-----BEGIN " not in text:
+        if b"-----BEGIN " not in texts[-1]:
             return f"{name} {path}: expected a file in PEM"
-    if b"ENCRYPTED" in text:
+    _, key_text = texts
+    if b"ENCRYPTED" in key_text:
         return None
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key)
@@ -144,8 +144,8 @@ def _guessed_in(file: Path) -> str | None:
 
 def _guessed(what: str, token: str) -> str | None:
     return (
-        f"{what}: shorter than {MIN_TOKEN_LENGTH} characters, which can be guessed"
-        if len(token) < MIN_TOKEN_LENGTH
+        f"{what}: shorter than {MIN_LETTERS} characters, which can be guessed"
+        if len(token) < MIN_LETTERS
         else None
     )
 

@@ -20,8 +20,8 @@ from api.log.arrivals import LogPlace
 BEYOND_EVENTS = 2**62
 """Event numbers are lower; `StreamIds.of_place` draws from here on."""
 _NUMBERS = struct.Struct(">qqq")
-_MAX_LETTERS = 64
-"""Letters of an id: 24 bytes of numbers and a tag of 16, in base 32."""
+_LETTERS = 64
+"""Of an id: 24 bytes of numbers and a tag of 16, in base 32."""
 
 
 class StreamIds:
@@ -43,7 +43,7 @@ class StreamIds:
     def read(self, tenant: str, id: str) -> tuple[LogPlace, int]:
         """Open an id: the place and the event number in it. Raises `ValueError` for one that was
         never given to the tenant."""
-        if len(id) != _MAX_LETTERS or not id.isascii() or id != id.lower():
+        if len(id) != _LETTERS or not id.isascii() or id != id.lower():
             raise ValueError("an id of another form")
         try:
             opened = self._cipher.decrypt(base64.b32decode(id.upper()), [tenant.encode()])
