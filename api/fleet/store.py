@@ -170,11 +170,15 @@ class Sandboxes:
         row = await self.get(id)
         if row.tenant != tenant:
             raise NotFoundError(f"sandbox: there is no sandbox {id[:80]}")
-        if row.instance != token_hash(instance):
-            raise ForbiddenError(
-                f"instance: another daemon registered as sandbox {id} since; wanted its instance"
-            )
+        _require_instance(row, token_hash(instance))
         return row
+
+    async def refreshed(self, row: SandboxRow) -> SandboxRow:
+        """The row as it is now, of the daemon that it was of. Raises `NotFoundError`,
+        `ForbiddenError` where another one has registered since."""
+        found = await self.get(row.id)
+        _require_instance(found, row.instance)
+        return found
 
     async def beat(
         self, tenant: str, id: str, instance: str, through: int | None, gaps: Sequence[str]
@@ -202,7 +206,7 @@ class Sandboxes:
                 .where(sandboxes.c.id == id, sandboxes.c.state.in_(GONE))
                 .values(state="idle", episode=None)
             )
-        return await self.get(id)
+        return await self.refreshed(row)
 
     async def _commit_beats(self, batch: Sequence[_BeatTicket], own: _BeatTicket) -> None:
         # In the order of their ids, so that replicas that commit several wait for each other in no
@@ -328,3 +332,11 @@ def describe(row: SandboxRow) -> dict[str, Any]:
     )
     lists = {"labels": orjson.loads(row.labels), "gaps": orjson.loads(row.gaps)}
     return {"sandbox": row.id, **{name: getattr(row, name) for name in names}, **lists}
+
+
+def _require_instance(row: SandboxRow, hashed: str) -> None:
+    """Refuse a daemon whose instance, as its hash, is not the row's. Raises `ForbiddenError`."""
+    if row.instance != hashed:
+        raise ForbiddenError(
+            f"instance: another daemon registered as sandbox {row.id} since; wanted its instance"
+        )

@@ -169,11 +169,11 @@ async def _wait_for_episode(
     parts: FleetParts, row: SandboxRow, deadline: Deadline, hang_up: asyncio.Task[bool]
 ) -> SandboxRow:
     """Return the sandbox's row once it has an episode, or as it is when time is up or its daemon
-    hung up."""
+    hung up. Raises `ForbiddenError` where another daemon registered as that sandbox meanwhile."""
     while row.state == "idle":
         changed = parts.notifier.watch(sandboxes.offered_topic(row.id))
         await parts.leases.take(row)
-        row = await parts.sandboxes.get(row.id)
+        row = await parts.sandboxes.refreshed(row)
         if row.state != "idle":
             break
         offer = asyncio.create_task(parts.notifier.wait(changed, deadline.remaining_s()))
@@ -183,7 +183,7 @@ async def _wait_for_episode(
                 break
         finally:
             offer.cancel()
-        row = await parts.sandboxes.get(row.id)
+        row = await parts.sandboxes.refreshed(row)
     return row
 
 

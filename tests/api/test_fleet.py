@@ -188,6 +188,25 @@ async def test_a_name_that_is_alive_is_not_taken_over(service: Service) -> None:
     assert (await one.register(instance="another daemon's instance")).status_code == 200
 
 
+async def test_a_daemon_that_waits_is_given_no_episode_of_the_one_that_took_its_place(
+    service: Service,
+) -> None:
+    """It was lost meanwhile, and its call still stands."""
+    one = await joined(service)
+    path = f"/v1/sandboxes/{one.id}:beat"
+    body = {"instance": one.instance, "wait_ms": 50_000}
+    waiting = asyncio.create_task(service.post(path, body, one.token))
+    await until(lambda: service.app.state.notifier.waiting)
+    await lose_everybody(service)
+    other = Sandbox(service, one.name)
+    other.instance = "another daemon's instance"
+    assert (await other.register()).json()["sandbox"] == one.id
+    episode = await opened(service)
+    answer = await waiting
+    assert (answer.status_code, "another daemon" in answer.json()["detail"]) == (403, True)
+    assert (await other.beat())["lease"]["episode"] == episode["episode"]
+
+
 @pytest.mark.parametrize(
     ("agentd", "wire", "says"),
     [
