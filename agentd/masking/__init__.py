@@ -1,7 +1,6 @@
 """Secrets are masked before the journal, whichever source saw them: passwords, tokens, cookies,
-card numbers.
+card numbers. Which names mean one: common/secret_names.py.
 
-names    the documented list of names that mean a secret
 cards    card numbers in running text
 tokens   tokens and keys that show by their shape
 masker   `Masker`: all of it over texts, addresses, headers, JSON, command lines

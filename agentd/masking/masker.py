@@ -11,9 +11,9 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 import orjson
 
 from agentd.masking.cards import is_card, mask_cards
-from agentd.masking.names import is_telling, words
 from agentd.masking.programs import Command
 from agentd.masking.tokens import mask_tokens
+from common.secret_names import is_telling, words
 
 MASK = "***"
 MAX_DEPTH = 64
@@ -32,7 +32,7 @@ _MAX_ADDRESS_DEPTH = 5
 SECRET_HEADERS = frozenset(
     {"authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "cookie2"}
 )
-"""Headers that are masked whatever they hold; others by the lists of agentd/masking/names.py."""
+"""Headers that are masked whatever they hold; others by the lists of common.secret_names.py."""
 _ADDRESS_HEADERS = frozenset(
     {"location", "content-location", "referer", "refresh", "link", "origin"}
 )

@@ -15,6 +15,8 @@ from api.rewards.event_text import clip, line
 from api.rewards.rendering import value_in_words
 from detectors.matchers import FactsMatch
 from detectors.matchers.facts import split_path, value_at
+from detectors.matchers.masked import BodyVerdict
+from detectors.matchers.state import StateVerdict
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
@@ -44,10 +46,16 @@ class _Anything:
     is_at = holds = names = matches_json = matches_beginning = judged = matches
     judge_rows = matches_address = judge = matches
 
-    def share(self, body: object) -> float:
-        return 1.0
+    def judge_body(self, value: object, *options: object) -> BodyVerdict:
+        return BodyVerdict(True)
 
-    level = share
+    judge_document = judge_body
+
+    def judge_share(self, body: object) -> StateVerdict:
+        return StateVerdict(1.0, 1.0)
+
+    def level(self, value: object) -> float:
+        return 1.0
 
     def keys(self) -> None:
         return None

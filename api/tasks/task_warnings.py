@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from api.tasks.masked_fields import warn_of_masked
 from detectors.engine.stakes import goals, outcome_worth
 from detectors.model.rewards import total
 from detectors.model.types import Condition
@@ -22,6 +23,7 @@ def warnings_of(rules: Ruleset) -> Iterator[str]:
     yield from _warn_of_weights(rules, paying)
     yield from _warn_of_addresses(rules.task, paying)
     yield from _warn_of_undecided(rules.task)
+    yield from warn_of_masked(rules.task)
     yield from _warn_of_goal(rules, paying)
 
 

@@ -279,10 +279,10 @@ class ContentMatch:
     ) -> bool:
         """``body`` as in ``request.finished``; a cut one matches nothing, and one that its content
         type does not call a form or JSON neither, unless ``read_as`` says what it is."""
-        return self.judge(body, read_as, repeated).is_so is True
+        return self.judge_body(body, read_as, repeated).is_so is True
 
     @answers(BodyVerdict(False))
-    def judge(
+    def judge_body(
         self, body: object, read_as: BodyType | None = None, repeated: Repeated = "last"
     ) -> BodyVerdict:
         """As `matches`; None, with the places of these facts, where that hangs on what the daemon

@@ -137,7 +137,7 @@ class StateMatch:
         return sum(fact.holds(document) for fact in self.facts) / len(self.facts)
 
     @answers(StateVerdict(0.0, 0.0))
-    def judge(self, body: object) -> StateVerdict:
+    def judge_share(self, body: object) -> StateVerdict:
         """As `share`, with what the daemon masked in ``body``."""
         whole = whole_body(body)
         if whole is None:

@@ -141,10 +141,10 @@ class BodyMatch:
         """``body`` as in ``request.finished``: {text, mime?, cut?}. A cut body matches nothing, and
         one that its content type does not call a form or JSON neither, unless ``read_as`` says what
         it is."""
-        return self.judge(body, read_as, repeated).is_so is True
+        return self.judge_body(body, read_as, repeated).is_so is True
 
     @answers(BodyVerdict(False))
-    def judge(
+    def judge_body(
         self, body: object, read_as: BodyType | None = None, repeated: Repeated = "last"
     ) -> BodyVerdict:
         """As `matches`; None, with the names of these fields, where that hangs on what the daemon

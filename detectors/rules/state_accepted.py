@@ -70,7 +70,7 @@ def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Itera
     accepted = event.kind == "request.finished" and _OK.matches(data.get("status"))
     if not (lost or accepted) or not _is_sent_there(data, args):
         return
-    verdict = args.facts.judge(data.get("body"))
+    verdict = args.facts.judge_share(data.get("body"))
     key = f"state:{args.url.origin}{args.url.path}"
     reading = Reading(_level(verdict.least, args), key)
     could = Reading(_level(verdict.most, args), key)

@@ -59,7 +59,7 @@ def judge_body(
     body = hop.get("body")
     if is_partial(body):
         return PARTIAL
-    return find_doubt(matcher.judge(body, read_as, repeated), "a request's body")
+    return find_doubt(matcher.judge_body(body, read_as, repeated), "a request's body")
 
 
 def judge_answer(hop: Mapping[str, object], matcher: BodyMatch | ContentMatch | None) -> str | None:
@@ -69,7 +69,7 @@ def judge_answer(hop: Mapping[str, object], matcher: BodyMatch | ContentMatch | 
     body = mapping(hop.get("response")).get("body")
     if is_partial(body):
         return PARTIAL
-    return find_doubt(matcher.judge(body, answer_type(body)), "an answer's body")
+    return find_doubt(matcher.judge_body(body, answer_type(body)), "an answer's body")
 
 
 def find_doubt(verdict: BodyVerdict, where: str) -> str | None:

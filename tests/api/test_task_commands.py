@@ -29,6 +29,7 @@ from tests.support.logs import Said, clicked, episode, filled, finished, log, ru
 from tests.support.preloaded import run
 
 ROOT = Path(__file__).parent.parent.parent
+AT = {"any": [{"address": "http://shop.test/a"}]}
 DESKTOP = sorted((ROOT / "examples" / "desktop").glob("*.yaml"))
 
 
@@ -188,6 +189,31 @@ def test_an_address_that_pays_and_guards_says_how_it_counts(
     rules = ruleset({"id": "address", "when": address}, other, weights={"nav": 0.5, "ui": 0.5})
     found = any("and it guards too" in one for one in warnings_of(rules))
     assert found is (told and loaded is None)
+
+
+@pytest.mark.parametrize(
+    ("when", "fields"),
+    [
+        ({"request_accepted": {"url": "/a", "body": {"user": "ada", "user.password": "x"}}}, ["user.password"]),
+        ({"request_accepted": {"url": "/a", "answer": {"token": "x"}}}, ["token"]),
+        ({"request_accepted": {"url": "/a", "body": {"token": {"glob": "*"}}}}, []),
+        ({"request_accepted": {"url": "/a", "body": {"cards.0.cvc": "1", "tokens": "2"}}}, ["cards.0.cvc"]),
+        ({"request_answered": {"url": AT, "body": [{"name": "pwd", "is": {"string": ["x"]}}]}}, ["pwd"]),
+        ({"request_answered": {"url": AT, "body": [{"name": "pwd", "is": None}]}}, []),
+        ({"request_answered": {"url": AT, "cookies": [{"name": "sid", "is": {"string": ["x"]}}]}}, ["sid"]),
+        ({"state_accepted": {"url": "/a", "facts": [{"path": "$.user['apiKey']", "value": "x"}]}}, ["$.user['apiKey']"]),
+        ({"state_accepted": {"url": "/a", "facts": [{"path": "$.token"}]}}, []),
+        ({"form_submitted": {"fields": {"card_number": "4111", "city": "Rome"}}}, ["card_number"]),
+        ({"form_submitted": {"fields": {"card_number": True}}}, []),
+        ({"all_of": [{"request_accepted": {"url": "/a", "body": {"otp": "1"}}}]}, ["otp"]),
+    ],
+)  # fmt: skip
+def test_a_field_that_is_always_masked_is_warned_of(when: Any, fields: list[str]) -> None:
+    rules = ruleset({"id": "m", "component": "form", "when": when}, weights={"form": 1})
+    found = [one for one in warnings_of(rules) if "masked as a secret" in one]
+    assert [
+        f"m compares {field}, whose" in one for field, one in zip(fields, found, strict=True)
+    ] == [True] * len(fields)
 
 
 def test_a_warning_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

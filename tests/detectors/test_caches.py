@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.masking.names import is_telling
 from api.stages.judge.flags import flags
 from api.stages.model.looks import looks
 from api.stages.model.words import plain, read_goal
+from common.secret_names import is_telling
 from detectors.engine.engine import Engine
 from detectors.engine.footprint import footprint
 from detectors.matchers import call, location, state, third_party, url

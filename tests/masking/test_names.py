@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agentd.masking import Masker, names
+from agentd.masking import Masker
+from common import secret_names as names
 
 YES = """
 password Password new_password2 passwordConfirmation user[password] pwd j_passwd passphrase passcode

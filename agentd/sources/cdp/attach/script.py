@@ -11,8 +11,8 @@ from typing import NamedTuple
 import orjson
 
 from agentd.core.plan import EpisodePlan
-from agentd.masking import names
 from agentd.sources.cdp.attach.page_stamp import is_outdated
+from common import secret_names as names
 from detectors.model.kinds import reported_kinds
 from detectors.model.kinds.page import PAGE
 

@@ -8,7 +8,7 @@ const MOST_HELD = 50;
 const MOST_CLEAR = 200;
 const MOST_NAMES = 200;
 
-// `names`: the lists of agentd/masking/names.py and what the task adds, as words.
+// `names`: the lists of common/secret_names.py and what the task adds, as words.
 export function openSecrets(say, salt, names) {
   const fields = new Set(); // WeakRefs would hide nothing more; entries leave with their document
   const named = new Set();
@@ -101,7 +101,7 @@ export function openSecrets(say, salt, names) {
   };
 }
 
-// As `is_telling` and `words` of agentd/masking/names.py.
+// As `is_telling` and `words` of common/secret_names.py.
 export function isTelling(name, names) {
   const parts = words(name);
   if (!parts.length) return false;
