@@ -223,7 +223,7 @@ class TooManyError(ProblemError):
 
 
 class UnavailableError(ProblemError):
-    """The store can't be used now; nothing was written."""
+    """The store, or an endpoint that this needs, can't be used now; nothing was written."""
 
     status, slug = 503, "unavailable"
     headers = MappingProxyType({"retry-after": "1"})

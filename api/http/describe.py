@@ -22,7 +22,8 @@ _SAID = {
     422: "Not what was wanted; `errors` names path, value and wanted.",
     429: "More than the token may have at once. See Retry-After.",
     500: "A fault of the service, not of the request.",
-    503: "The store can't be used now; nothing was written. See Retry-After.",
+    503: "The store, or an endpoint that this needs, can't be used now; nothing was written."
+    " See Retry-After.",
 }
 
 

@@ -275,7 +275,7 @@ def gate(
 
 @app.command
 def promote(
-    name: Annotated[str, option("the model", "MODEL")],
+    name: Annotated[str, option("the model; builtin: a copy of the package's", "MODEL")],
     /,
     *,
     models: Models = MODELS,
@@ -286,12 +286,14 @@ def promote(
     """Make a model the one that is served; a running service takes it up within seconds."""
     if not _trains():
         return _fail(EXTRA)
-    from api.stages.model.folder import ModelError, find, load
+    from api.stages.model.folder import BUILTIN, ModelError, find, load
     from lab.training.history import SERVED, HistoryError, ModelHistory
-    from lab.training.keeping import must_be_as_trained, must_have_passed
+    from lab.training.keeping import keep_builtin, must_be_as_trained, must_have_passed
 
     history = ModelHistory(models)
     try:
+        if name == BUILTIN.name and not (models / name).exists():
+            name = keep_builtin(models)
         model = load(find(models, name))
         must_be_as_trained(history, name, model.digest)
         if gated:
@@ -346,8 +348,13 @@ def _look_for_drift(models: Path, stored: Stored, risk: float, *, roll_back: boo
     except HistoryError as error:
         raise CorpusUsageError(str(error)) from None
     chosen = stored.selection(())
-    if served is None or chosen is None:
-        raise CorpusUsageError("wanted --stored, and a model that `rm promote` made the served one")
+    if chosen is None:
+        raise CorpusUsageError("wanted --stored: audited items are those of a service's database")
+    if served is None:
+        raise CorpusUsageError(
+            f"{models}: no model was promoted; wanted one, by `milestoned rm promote MODEL`"
+            " (`builtin` for the package's)"
+        )
     by = f"@{served.digest[:12]}"
     found = episodes(stored.database_url(), chosen)
     drift = find_drift((one for kept in found for one in audited_pairs(kept.verdicts, by)), risk)

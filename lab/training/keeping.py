@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from api.stages.model.folder import Model, ModelError, find, load, save
+from api.stages.model.folder import BUILTIN, Model, ModelError, find, load, save
 from lab.training.gating import MARGIN, GateResult, compare
 from lab.training.history import HistoryError, ModelHistory
 from lab.training.preferences import read_preferences
@@ -26,6 +26,19 @@ def keep_model(models: Path, name: str, model: Model) -> str:
     fresh.rename(models / name)
     ModelHistory(models).note("trained", name, digest, {})
     return digest
+
+
+def keep_builtin(models: Path) -> str:
+    """Copy the package's model to the others, whole or not at all; returns its name there, which
+    has the start of its digest: another release has another one. Raises `ModelError`, OSError."""
+    name = f"{BUILTIN.name}-{load(BUILTIN).digest[:12]}"
+    if not (models / name).exists():
+        models.mkdir(parents=True, exist_ok=True)
+        fresh = models / f".{name}.{os.getpid()}"
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.copytree(BUILTIN, fresh)
+        fresh.rename(models / name)
+    return name
 
 
 def gate_model(

@@ -18,11 +18,11 @@ import pytest
 from api.cli.main import main
 from api.labelling.decisions import Weights, decisions_of, lines_of
 from api.stages.base import Question
-from api.stages.model.folder import load
+from api.stages.model.folder import BUILTIN, load
 from api.stages.model.linked_model import LOOK_S, FollowedModel
 from lab.training.gating import compare, find_drift, held_of, is_held
 from lab.training.history import FILE, HistoryError, ModelHistory
-from lab.training.keeping import keep_model, must_have_passed
+from lab.training.keeping import keep_builtin, keep_model, must_have_passed
 from lab.training.preferences import read_preferences
 from lab.training.stored import audited_pairs
 from lab.training.training import Learner
@@ -133,6 +133,30 @@ def test_a_service_takes_up_what_is_promoted_without_a_restart(made: Made, tmp_p
     now[0] += LOOK_S
     stage.digest(question(3))
     assert stage.signature.endswith(digests["two"][:12])
+
+
+def test_the_package_s_model_has_a_life_too(made: Made, tmp_path: Path) -> None:
+    """Promoted, it is what the next one is gated against, what drift is looked for in, and what is
+    served again; its verdicts are known by the digest that `serve --model builtin` gives them."""
+    models, options = tmp_path / "models", ["--models", str(tmp_path / "models")]
+    digest = load(BUILTIN).digest
+    for _ in range(2):
+        assert main(["rm", "promote", "builtin", *options]) == 0
+        assert load(models / "served").digest == digest
+    copied(made, models, "own")
+    assert main(["rm", "gate", "own", str(made.preferences), *options]) in (0, 1)
+    history = ModelHistory(models)
+    assert history.events()[-1].facts["against"] == digest
+    assert main(["rm", "promote", "own", *options]) == 0
+    assert history.roll_back({}).model == keep_builtin(models) == f"builtin-{digest[:12]}"
+    assert load(models / "served").digest == digest
+
+
+def test_a_model_of_one_s_own_may_have_that_name(made: Made, tmp_path: Path) -> None:
+    """It is the one that is promoted then."""
+    digests = copied(made, tmp_path, "builtin")
+    assert main(["rm", "promote", "builtin", "--models", str(tmp_path)]) == 0
+    assert load(tmp_path / "served").digest == digests["builtin"]
 
 
 def test_drift_is_told_by_what_was_audited() -> None:
