@@ -170,4 +170,5 @@ def _calibrated(cases: Sequence[ScoredOutcome]) -> Calibration | None:
         [case.outcome.success for case in cases],
         [case.novelty for case in cases],
         [case.desktop for case in cases],
+        [case.outcome.trajectory.group for case in cases],
     )

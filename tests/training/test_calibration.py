@@ -102,13 +102,66 @@ def test_the_stated_risk_is_kept_on_fresh_cases(risk: float) -> None:
 
 def test_a_cut_falls_between_confidences() -> None:
     """Whoever is as sure as the last one is answered as well: of equal ones all count, or none."""
-    sure = np.asarray([0.9] * 60 + [0.8] * 40)
+    sure, alone = np.asarray([0.9] * 60 + [0.8] * 40), np.arange(100)
     right = np.asarray([True] * 99 + [False])
-    assert _threshold(sure, right, 0.05) == 0.8
+    assert _threshold(sure, right, alone, 0.05) == 0.8
     wrong = np.asarray([True] * 80 + [False] * 20)
-    assert _threshold(sure, wrong, 0.05) == 0.9
-    assert _threshold(sure[:60], np.asarray([True] * 40 + [False] * 20), 0.05) is None
-    assert _threshold(sure[:0], right[:0], 0.05) is None
+    assert _threshold(sure, wrong, alone, 0.05) == 0.9
+    few = np.asarray([True] * 40 + [False] * 20)
+    assert _threshold(sure[:60], few, alone[:60], 0.05) is None
+    assert _threshold(sure[:0], right[:0], alone[:0], 0.05) is None
+
+
+@pytest.mark.parametrize(
+    ("answers", "groups", "wrong", "answered"),
+    [
+        (19, 19, [], True),
+        (18, 18, [], False),
+        (100, 100, [0, 1, 2, 3], True),
+        (100, 100, [0, 1, 2, 3, 4], False),
+        (100, 10, [0, 1, 2, 3], True),
+        (100, 10, [0, 10, 20], False),
+        (100, 10, [0, 10], True),
+        (100, 2, [], True),
+    ],
+    ids=[
+        "errors + 1 of answers + 1, none", "one too few", "four of a hundred", "five",
+        "four apart", "three of a group", "two of a group", "none in two groups",
+    ],
+)  # fmt: skip
+def test_errors_of_one_group_count_as_if_another_like_it_came(
+    answers: int, groups: int, wrong: list[int], answered: bool
+) -> None:
+    """At a risk of 5 %: case i is of the group i modulo ``groups``."""
+    cases = np.arange(answers)
+    right = ~np.isin(cases, wrong)
+    found = _threshold(np.full(answers, 0.9), right, cases % groups, 0.05)
+    assert (found is not None) is answered
+
+
+def programs(draw: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Confidences, right ones and groups of programs of 20 cases: in one of eight programs two
+    thirds of what is not quite sure are wrong."""
+    sure = draw.uniform(0.5, 1, (count, 20))
+    hard = draw.random((count, 1)) < 1 / 8
+    wrong = (sure < 0.9) & hard & (draw.random((count, 20)) < 2 / 3)
+    return sure.ravel(), ~wrong.ravel(), np.repeat(np.arange(count), 20)
+
+
+def test_the_stated_risk_is_kept_on_groups_that_are_fresh() -> None:
+    """Of the answers to fresh programs within 5 % are wrong, over many choices of a threshold by 12
+    programs; where cases are counted as if they had no groups, more are."""
+    draw = np.random.default_rng(1)
+    answers, errors = {True: 0, False: 0}, {True: 0, False: 0}
+    for _ in range(400):
+        sure, right, groups = programs(draw, 12)
+        fresh, fresh_right, _ = programs(draw, 12)
+        for grouped in (True, False):
+            counted = groups if grouped else np.arange(len(sure))
+            least = _threshold(sure, right, counted, 0.05) or 2.0
+            answers[grouped] += int((fresh >= least).sum())
+            errors[grouped] += int((~fresh_right[fresh >= least]).sum())
+    assert errors[True] / answers[True] <= 0.05 < errors[False] / answers[False]
 
 
 def test_what_is_unlike_training_is_not_answered() -> None:
@@ -151,6 +204,19 @@ def test_calibration_is_read_back_as_it_was() -> None:
     assert again.p_values(0.3) == found.p_values(0.3)
     assert gate(again, 0.1).sure == pytest.approx(gate(found, 0.1).sure, abs=1e-4)
     assert again.desktop.tolist() == found.desktop.tolist() == [False] * 100
+    assert again.group.tolist() == found.group.tolist() == list(range(100))
+    scores, truth = drawn(100)
+    named = calibrate(scores.tolist(), truth.tolist(), [0.5] * 100, (), ["b", "a"] * 50)
+    assert named is not None
+    assert from_json(named.to_json()).group.tolist() == [1, 0] * 50
+
+
+def test_a_calibration_of_an_earlier_version_has_a_group_for_each_case() -> None:
+    """It knows none; its thresholds stay what they were."""
+    found = made(100)
+    document = found.to_json()
+    del document["group"]
+    assert gate(from_json(document), 0.1).sure == pytest.approx(gate(found, 0.1).sure, abs=1e-4)
 
 
 def test_many_easy_cases_of_desktops_promise_nothing_of_pages() -> None:

@@ -2,10 +2,10 @@
 left out.
 
 What is kept are the cases themselves: the score that a model gave which had never seen the case's
-group, whether it was a success, and how unlike its training it was. So the operator's risk chooses
-the thresholds when the model is loaded, not when it is trained. Sources: Platt 1999; Mondrian
-inductive conformal prediction (Vovk 2005, ch. 4); the finite-sample correction (errors + 1) /
-(answers + 1) of conformal risk control (Angelopoulos et al. 2022).
+group, whether it was a success, how unlike its training it was, and its group. So the operator's
+risk chooses the thresholds when the model is loaded, not when it is trained. Sources: Platt 1999;
+Mondrian inductive conformal prediction (Vovk 2005, ch. 4); the finite-sample correction of
+conformal risk control (Angelopoulos et al. 2022), of groups: cases of one group err together.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from api.stages.model.isotonic import IsotonicCurve, isotonic
 from api.stages.model.schema import NAMES
 
 Floats = NDArray[np.float64]
+Whole = NDArray[np.intp]
 MIN_CASES = 30
 """Cases without which nothing can be calibrated."""
+_ROUNDING = 1e-9
+"""What a sum of risks may be off by, that would be 0 in exact numbers."""
 _DESKTOP = NAMES.index("desk_reported")
 _PAGES = [
     NAMES.index(name)
@@ -56,6 +59,8 @@ class Calibration:
     novelty: Floats
     desktop: NDArray[np.bool_]
     """Whether each case is of a desktop or of files; the others are of pages (`is_of_desktop`)."""
+    group: Whole
+    """The number of each case's group (a program, a family of pages)."""
     _sorted: dict[bool, Floats] = field(default_factory=dict)
     _steps: list[IsotonicCurve] = field(default_factory=list)
 
@@ -68,7 +73,7 @@ class Calibration:
     def of_kind(self, *, desktop: bool) -> Calibration | None:
         """Calibrate by the cases of one kind alone; None where they are too few."""
         chosen = self.desktop == desktop
-        columns = (self.scores, self.success, self.novelty, self.desktop)
+        columns = (self.scores, self.success, self.novelty, self.desktop, self.group)
         return calibrate(*(column[chosen].tolist() for column in columns))
 
     def p_values(self, score: float) -> dict[bool, float]:
@@ -92,11 +97,13 @@ class Calibration:
             "success": [bool(value) for value in self.success],
             "novelty": [round(float(value), 6) for value in self.novelty],
             "desktop": [bool(value) for value in self.desktop],
+            "group": [int(value) for value in self.group],
         }
 
 
 def from_json(document: Mapping[str, Any]) -> Calibration:
-    """Read what `Calibration.to_json` gave; raises KeyError."""
+    """Read what `Calibration.to_json` gave; raises KeyError. Cases without groups, as earlier
+    versions wrote them, are a group each."""
     return Calibration(
         slope=float(document["slope"]),
         offset=float(document["offset"]),
@@ -104,6 +111,7 @@ def from_json(document: Mapping[str, Any]) -> Calibration:
         success=np.asarray(document["success"], np.bool_),
         novelty=np.asarray(document["novelty"], np.float64),
         desktop=np.asarray(document["desktop"], np.bool_),
+        group=np.asarray(document.get("group", range(len(document["scores"]))), np.intp),
     )
 
 
@@ -188,19 +196,28 @@ def _gate_of(calibration: Calibration, risk: float, chosen: NDArray[np.bool_]) -
     for outcome in (True, False):
         said = is_usual & ((p >= 0.5) == outcome)
         right = calibration.success == outcome
-        sure[outcome] = _threshold(confidence[said], right[said], risk)
+        group = calibration.group[said]
+        sure[outcome] = _threshold(confidence[said], right[said], group, risk)
     return ConfidenceGate(risk, sure, usual)
 
 
-def _threshold(sure: Floats, right: NDArray[np.bool_], risk: float) -> float | None:
-    """Return the least confidence from which on the error stays within ``risk``; None where there
-    is none."""
+def _threshold(sure: Floats, right: NDArray[np.bool_], group: Whole, risk: float) -> float | None:
+    """Return the least confidence from which on the error stays within ``risk``, also if one more
+    group came that is as bad as the worst; None where there is none.
+
+    A case weighs 1 − risk if its answer is wrong, −risk if it is right. The sum over all groups,
+    with the worst group's sum once more, must not be above 0. Where each case is a group of its
+    own that is (errors + 1) / (answers + 1) ≤ risk.
+    """
     order = np.argsort(-sure, kind="stable")
-    errors = np.cumsum(~right[order])
-    bound = (errors + 1) / (np.arange(len(order)) + 2)
+    excess = np.where(right[order], -risk, 1 - risk)
+    worst = np.full(len(order), 1 - risk)
+    names, sizes = np.unique(group, return_counts=True)
+    for one in names[sizes > 1]:
+        worst = np.maximum(worst, np.cumsum(np.where(group[order] == one, excess, 0.0)))
     # A cut falls between confidences, never among equal ones.
     ends = np.append(np.diff(sure[order]) != 0, True)
-    within = np.flatnonzero((bound <= risk) & ends)
+    within = np.flatnonzero((np.cumsum(excess) + worst <= _ROUNDING) & ends)
     return float(sure[order[within[-1]]]) if len(within) else None
 
 
@@ -234,13 +251,17 @@ def calibrate(
     success: Sequence[bool],
     novelty: Sequence[float],
     desktop: Sequence[bool] = (),
+    groups: Sequence[int] | Sequence[str] = (),
 ) -> Calibration | None:
     """Calibrate by cases that were scored without their group; None where there are too few, or of
-    one outcome only. ``desktop``: whether each is of a desktop; empty: none is."""
+    one outcome only. ``desktop``: whether each is of a desktop; empty: none is. ``groups``: the
+    group of each; empty: each is one of its own."""
     cases = np.asarray(scores, np.float64)
     outcomes = np.asarray(success, np.bool_)
     if len(cases) < MIN_CASES or outcomes.all() or not outcomes.any():
         return None
     slope, offset = platt(cases, outcomes)
     kinds = np.asarray(desktop, np.bool_) if len(desktop) else np.zeros(len(cases), np.bool_)
-    return Calibration(slope, offset, cases, outcomes, np.asarray(novelty, np.float64), kinds)
+    known = np.asarray(novelty, np.float64)
+    numbers = np.unique(groups, return_inverse=True)[1] if len(groups) else np.arange(len(cases))
+    return Calibration(slope, offset, cases, outcomes, known, kinds, numbers)
