@@ -16,7 +16,7 @@ from agentd.core.lock import StateLock
 from agentd.core.settings import RunSettings
 from agentd.session.local_scoring import load_rules
 from agentd.session.session import Session
-from agentd.uplink.command_poller import CommandPoller
+from agentd.uplink.command_stream import CommandStream
 from agentd.uplink.http import Service
 from agentd.uplink.uploader import Shipper
 from common.plain_answers import ASYNC_HOOKS, HEADERS
@@ -137,7 +137,7 @@ class Daemon:
         await session.start()
         if self._opened is not None:
             self._opened(session)
-        channel = CommandPoller(self._service, session.conductor, shipper)
+        channel = CommandStream(self._service, session.conductor, shipper)
         ship = asyncio.create_task(shipper.run(), name="ship")
         listen = asyncio.create_task(channel.run(), name="channel")
         try:

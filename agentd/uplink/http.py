@@ -4,6 +4,7 @@ do."""
 from __future__ import annotations
 
 import random
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, cast
 
@@ -58,6 +59,26 @@ class Service:
         )
         self._check(response)
         return response
+
+    async def stream_lines(
+        self, what: str, *, timeout_s: float, **params: int
+    ) -> AsyncGenerator[bytes]:
+        """GET a part of the episode as lines, each as soon as it is there, until the service ends
+        them; no line may take longer than ``timeout_s`` seconds. Raises as `get`, and
+        httpx.HTTPStatusError for any other refusal."""
+        async with self._client.stream(
+            "GET",
+            self._path + what,
+            params=params,
+            headers=self._headers,
+            timeout=httpx.Timeout(timeout_s, connect=5.0),
+        ) as response:
+            if response.status_code != 200:
+                await response.aread()
+                self._check(response)
+                response.raise_for_status()
+            async for line in response.aiter_lines():
+                yield line.encode()
 
     async def post_segment(self, frame: bytes, behind: int) -> httpx.Response:
         """Ship one compressed segment, with ``behind`` events still to come; raises as `get`."""

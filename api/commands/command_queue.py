@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NamedTuple
 
-from api.commands.store import Commands, Queued
+from api.commands.store import PAGE, Commands, Queued
+from api.core.errors import UnavailableError
 from api.core.notify import Deadline, Notifier, commands_of, log_of
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
+
+
+class CommandNews(NamedTuple):
+    """What a daemon is to hear of: commands beyond the last it got, and whether somebody follows
+    its episode live."""
+
+    commands: list[dict[str, Any]]
+    is_followed: bool
 
 
 class CommandQueue:
@@ -43,6 +52,34 @@ class CommandQueue:
                 return found
             if not await self._notifier.wait(changed, deadline.remaining_s()):
                 return found
+
+    async def follow_commands(
+        self, episode: str, after: int, is_followed: Callable[[], bool]
+    ) -> AsyncIterator[CommandNews]:
+        """Yield what there is now, if only that there is nothing, and from then on commands as they
+        are queued, for ``call_s`` seconds.
+
+        Where somebody follows the episode, that is told again whenever it may be new. Where the
+        database does not answer it ends: the daemon is to ask again.
+        """
+        self._on_call(episode)
+        deadline = Deadline(self._call_s * 1000)
+        is_first = True
+        while True:
+            changed = self._notifier.watch(commands_of(episode))
+            try:
+                found = await self._commands.list_after(episode, after)
+            except UnavailableError:
+                return
+            news = CommandNews(found, is_followed())
+            if found or news.is_followed or is_first:
+                yield news
+            if found:
+                after = found[-1]["command"]
+            is_first = False
+            has_more = len(found) == PAGE
+            if not has_more and not await self._notifier.wait(changed, deadline.remaining_s()):
+                return
 
     async def journalled(self, episode: str, queued: Queued, deadline: Deadline) -> dict[str, Any]:
         """What became of a command: ``step`` and ``seq`` once it is in the log, else ``status:

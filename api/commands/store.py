@@ -24,12 +24,13 @@ from api.episodes.tables import episodes
 from api.log.tables import steps
 from detectors.model.codec import canonical
 
-_PAGE = 1_000
+PAGE = 1_000
+"""Commands that a daemon is given at once."""
 _AFTER = (
     select(commands.c.number, commands.c.kind, commands.c.data)
     .where(commands.c.episode == bindparam("episode"), commands.c.number > bindparam("after"))
     .order_by(commands.c.number)
-    .limit(_PAGE)
+    .limit(PAGE)
 )
 _SEQ = select(commands.c.seq).where(
     commands.c.episode == bindparam("episode"), commands.c.number == bindparam("number")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 
+import orjson
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from api.auth.store import Principal
+from api.commands.command_queue import CommandNews
 from api.core.errors import ConflictError, CostlySegmentError, SandboxLostError, TooManyError
 from api.core.frames import MAX_NUMBER
 from api.fleet.ending import end
@@ -15,6 +19,7 @@ from api.http.authorization import requires
 from api.http.dependencies import ChannelPart, EpisodesPart, FollowersPart, TasksPart
 from api.http.describe import EPISODE, body, describe_scopes, problems
 from api.http.parameters import DIGITS, EpisodeId, Wait
+from api.http.streams import LINES, AuthorizedStreamPart
 from api.http.support import (
     NOBODY,
     READ,
@@ -44,6 +49,11 @@ _BEHIND = {
     ),
     "schema": {"type": "integer", "minimum": 0},
 }
+
+
+AfterCommand = Annotated[
+    int, Query(ge=0, le=MAX_NUMBER, description="The last command that was journalled."), DIGITS
+]
 
 
 @router.post(
@@ -133,9 +143,7 @@ async def commands(
     deadline: Wait,
     channel: ChannelPart,
     followers: FollowersPart,
-    after: Annotated[
-        int, Query(ge=0, le=MAX_NUMBER, description="The last command that was journalled."), DIGITS
-    ] = 0,
+    after: AfterCommand = 0,
     followed: Annotated[
         bool,
         Query(
@@ -144,7 +152,7 @@ async def commands(
         ),
     ] = True,
 ) -> Response:
-    """Commands beyond number `after`, as soon as there is one: the daemon's open channel."""
+    """Commands beyond number `after`, as soon as there is one."""
 
     is_known = followed and followers.is_followed(episode, who.tenant)
 
@@ -153,6 +161,43 @@ async def commands(
 
     found = await channel.next_commands(episode, after, deadline, has_news)
     return answer({"commands": found, "followed": followers.is_followed(episode, who.tenant)})
+
+
+@router.get(
+    "/v1/episodes/{episode}/commands/stream",
+    summary="What the harness says, as it says it",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "content": {LINES: {"schema": {"type": "string"}}},
+            "description": "Lines of JSON, each as the answer of `/commands`.",
+        },
+        **problems(401, 403, 404, 422),
+    },
+)
+async def stream_commands(
+    who: Annotated[Principal, requires(NOBODY, or_own=True)],
+    episode: EpisodeId,
+    channel: ChannelPart,
+    followers: FollowersPart,
+    authorized: AuthorizedStreamPart,
+    after: AfterCommand = 0,
+) -> Response:
+    """A line at once, and then one for what is queued beyond number `after`, as soon as it is: the
+    daemon's open channel. It ends after as long as a daemon may be silent, which then asks again.
+    """
+
+    def is_followed() -> bool:
+        return followers.is_followed(episode, who.tenant)
+
+    news = channel.follow_commands(episode, after, is_followed)
+    return authorized.lines(_encode(news))
+
+
+async def _encode(news: AsyncIterator[CommandNews]) -> AsyncIterator[bytes]:
+    async for one in news:
+        told = {"commands": one.commands, "followed": one.is_followed}
+        yield orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
 
 
 @router.get(

@@ -29,6 +29,8 @@ from api.live.streams import KINDS, WatchQuery
 from api.log.arrivals import START, LogPlace
 
 router = APIRouter(tags=["evidence"])
+LINES = "application/x-ndjson"
+"""The media type of lines of JSON."""
 _EVENT_STREAM: dict[str, object] = {"text/event-stream": {}}
 
 
@@ -69,6 +71,11 @@ class AuthorizedStream:
         """Answer with the server-sent events of ``body``."""
         authorized = while_known(self._authenticator, self._token, body)
         return StreamingResponse(authorized, media_type="text/event-stream", headers=headers)
+
+    def lines(self, body: AsyncIterator[bytes]) -> Response:
+        """Answer with the lines of JSON of ``body``."""
+        authorized = while_known(self._authenticator, self._token, body)
+        return StreamingResponse(authorized, media_type=LINES, headers=_NO_CACHE)
 
     def file(
         self, body: AsyncIterator[bytes], headers: Mapping[str, str], media_type: str

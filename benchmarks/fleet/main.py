@@ -16,6 +16,7 @@ import secrets
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,8 +78,9 @@ def main(report: PartReport, minutes: float, sandboxes: int, step_s: float) -> N
         roles = {
             "service": [one.part.pid for one in replicas],
             "postgres": [postgres.pid],
-            "sandboxes": _sandboxes(parts, folder, replicas, admin, sandboxes),
         }
+        daemons = _sandboxes(parts, folder, replicas, admin, sandboxes)
+        roles["sandboxes"] = [one.pid for one in daemons]
         _wait_until_idle(client, replicas[0].url, sandboxes)
         trainers = _trainers(parts, folder, replicas, admin, sandboxes, step_s)
         roles["trainers"] = [trainers.pid]
@@ -87,7 +89,14 @@ def main(report: PartReport, minutes: float, sandboxes: int, step_s: float) -> N
         memory = _watch(minutes, roles, parts)
         after = _load(client, replicas, roles, url)
         trainers.end()
+        for one in daemons:
+            one.end()
         told = json.loads((folder / "trainers.json").read_text())
+        told["sent_at"] = [
+            sent
+            for log in sorted(folder.glob("journals*/requests.json"))
+            for sent in json.loads(log.read_text())
+        ]
         _report(report, sandboxes, step_s, before, after, memory, told)
 
 
@@ -117,18 +126,18 @@ def _replica(parts: DemoProcesses, data: Path, database: str, admin: str) -> Rep
 
 def _sandboxes(
     parts: DemoProcesses, folder: Path, replicas: list[Replica], token: str, count: int
-) -> list[int]:
-    pids, first = [], 0
+) -> list[DemoProcess]:
+    started, first = [], 0
     for n in range(SANDBOX_PROCESSES):
         share = count // SANDBOX_PROCESSES + (n < count % SANDBOX_PROCESSES)
         journals = folder / f"journals{n}"
         journals.mkdir()
         said = [replicas[n % len(replicas)].url, token, str(first), str(share), str(journals)]
-        pids.append(
-            parts.start(f"sandboxes {n}", [*_module("sandboxes"), *said], same_imports()).pid
+        started.append(
+            parts.start(f"sandboxes {n}", [*_module("sandboxes"), *said], same_imports())
         )
         first += share
-    return pids
+    return started
 
 
 def _trainers(
@@ -251,9 +260,10 @@ def _report(
     seconds = after.at - before.at
     events, steps = after.events - before.events, after.steps - before.steps
     waits = [took for at, took in told["sealed_at"] if before.at <= at <= after.at]
-    called = [method for at, method in told["called_at"] if before.at <= at <= after.at]
-    commands = sum(method == "POST" for method in called)
-    requests = len(called) + commands + after.segments - before.segments
+    called = sum(before.at <= at <= after.at for at, _ in told["called_at"])
+    sent = Counter(what for at, what in told["sent_at"] if before.at <= at <= after.at)
+    beats = sent.pop("beat", 0)
+    requests = called + sent.total()
     cpu = {role: after.cpu[role] - before.cpu[role] for role in after.cpu}
     report.head(
         f"fleet: {sandboxes} sandboxes, a step every {step_s:g} s each, {REPLICAS} replicas,"
@@ -269,6 +279,7 @@ def _report(
         "requests",
         at_most(3),
     )
+    report.add("heartbeats a step", single(beats / max(steps, 1)), "requests", LOWER)
     waits_ms = [wait * 1000 for wait in waits]
     quiet = f"{QUIET_MS} ms of quiet"
     for share, bound in ((0.5, 60), (0.99, 300)):

@@ -3,14 +3,16 @@ recording as their eyes.
 
 Left out is what a sandbox has for itself: browser, sources and the loopback port. Each has a
 journal file of its own. `python -m benchmarks.fleet.sandboxes URL TOKEN FIRST COUNT FOLDER` works
-until TERM.
+until TERM, then writes FOLDER/requests.json: the monotonic time and the kind of each request.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -25,7 +27,7 @@ from agentd.run.daemon import until_signal
 from agentd.session.settling import StepSealer
 from agentd.session.step_controller import Conductor
 from agentd.session.step_state import Steps
-from agentd.uplink.command_poller import CommandPoller
+from agentd.uplink.command_stream import CommandStream
 from agentd.uplink.http import Service
 from agentd.uplink.uploader import Shipper
 from benchmarks.fleet.tape import Tape, load
@@ -73,7 +75,7 @@ class Player:
         sealer = StepSealer(plan["hears"], plan["quiet_ms"], plan["settle_ms"])
         self._conductor = Conductor(self._recorder, self._steps, sealer, Nothing())
         self._shipper = Shipper(self._recorder, service)
-        self._channel = CommandPoller(service, self._conductor, self._shipper)
+        self._channel = CommandStream(service, self._conductor, self._shipper)
         self._recorder.listen(self._on_event)
         self._opened = {"task": plan["task"], "digest": plan["digest"]}
 
@@ -105,6 +107,18 @@ class Player:
             await asyncio.gather(ship, listen, return_exceptions=True)
             self._recorder.close()
             self.journal.remove()
+
+
+class RequestLog:
+    """When the sandboxes sent what to the service."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[float, str]] = []
+        """(monotonic time, the last part of the path)."""
+
+    async def note(self, request: httpx.Request) -> None:
+        """Note a request, as a hook of httpx."""
+        self.sent.append((time.monotonic(), request.url.path.replace(":", "/").rpartition("/")[2]))
 
 
 async def sandbox(
@@ -149,8 +163,15 @@ async def main(service: str, token: str, first: int, count: int, folder: Path) -
     set_up_quietly()
     stop = until_signal()
     tape, context = load(), ssl.create_default_context()
+    requests = RequestLog()
     clients = [
-        httpx.AsyncClient(base_url=service, trust_env=False, verify=context) for _ in range(count)
+        httpx.AsyncClient(
+            base_url=service,
+            trust_env=False,
+            verify=context,
+            event_hooks={"request": [requests.note]},
+        )
+        for _ in range(count)
     ]
     lives = [
         asyncio.create_task(sandbox(client, token, first + n, folder, tape))
@@ -163,6 +184,7 @@ async def main(service: str, token: str, first: int, count: int, folder: Path) -
     await asyncio.gather(*lives, return_exceptions=True)
     for client in clients:
         await client.aclose()
+    (folder / "requests.json").write_text(json.dumps(requests.sent))
     for task in done - {stopped}:
         task.result()
 

@@ -58,6 +58,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/episodes/{episode}/ready"): {**OK, "own": True},
     ("POST", "/v1/episodes/{episode}/events"): DAEMON,
     ("GET", "/v1/episodes/{episode}/commands"): DAEMON,
+    ("GET", "/v1/episodes/{episode}/commands/stream"): DAEMON,
     ("POST", "/v1/episodes/{episode}/steps"): TRAIN,
     ("POST", "/v1/episodes/{episode}/steps/{step:int}:end"): TRAIN,
     ("POST", "/v1/episodes/{episode}/steps/{step:int}:advance"): TRAIN,

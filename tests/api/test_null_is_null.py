@@ -396,6 +396,7 @@ ROUTES: dict[str, Any] = {
 """Routes that give a number for a reward, and how each is held."""
 NO_REWARD = """
 POST /v1/episodes/{episode}/events, GET /v1/episodes/{episode}/events, GET /v1/episodes/{episode}/commands,
+GET /v1/episodes/{episode}/commands/stream,
 GET /v1/episodes/{episode}/plan, POST /v1/episodes/{episode}/steps, POST /v1/episodes/{episode}/steps/{step}:end,
 POST /v1/reward-model/preferences, POST /v1/rubrics:draft, POST /v1/tasks:propose, POST /v1/tasks:draft, POST /v1/tasks:confirm,
 POST /v1/episodes/{episode}/answers, POST /v1/episodes/{episode}/evidence,

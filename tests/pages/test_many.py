@@ -257,6 +257,8 @@ async def test_what_people_say_becomes_preferences(shop: Shop) -> None:
     with zipfile.ZipFile(io.BytesIO((await shop.look("/label/preferences.zip")).content)) as made:
         lines = [orjson.loads(line) for line in made.read("preferences.jsonl").splitlines()]
         assert set(made.namelist()) >= {line["chosen"]["recording"] for line in lines}
+        times = {entry.date_time for entry in made.infolist()}
+        assert times == {(1980, 1, 1, 0, 0, 0)}, "the same bytes, whenever it is asked for"
     for line in lines:
         Draft202012Validator(orjson.loads(SCHEMA.read_bytes())).validate(line)
     assert [line["chosen"]["recording"] for line in lines] == [f"recordings/{shop.good}.mrec"] * 2

@@ -6,14 +6,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator
+from functools import partial
 from types import TracebackType
 from typing import Any
 
+import orjson
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from api.core.errors import TooLargeError
@@ -102,7 +104,7 @@ class Peer:
             routes=[
                 Route("/v1/episodes/{id}", self._episode),
                 Route("/v1/episodes/{id}/plan", self._plan),
-                Route("/v1/episodes/{id}/commands", self._commands),
+                Route("/v1/episodes/{id}/commands/stream", self._commands),
                 Route("/v1/episodes/{id}/events", self._events, methods=["POST"]),
             ]
         )
@@ -132,11 +134,19 @@ class Peer:
     async def _commands(self, request: Request) -> Response:
         if refusal := self._refusal(request):
             return refusal
-        after = int(request.query_params["after"])
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(int(request.query_params["wait_ms"]) / 1000), self.changed:
-                await self.changed.wait_for(lambda: len(self.commands) > after or self._stopping())
-        return JSONResponse({"commands": self.commands[after:]})
+        lines = self._lines(int(request.query_params["after"]))
+        return StreamingResponse(lines, media_type="application/x-ndjson")
+
+    async def _lines(self, after: int) -> AsyncIterator[bytes]:
+        while not self._stopping():
+            new = self.commands[after:]
+            yield orjson.dumps({"commands": new}) + b"\n"
+            after += len(new)
+            async with self.changed:
+                await self.changed.wait_for(partial(self._has_beyond, after))
+
+    def _has_beyond(self, after: int) -> bool:
+        return len(self.commands) > after or self._stopping()
 
     def _stopping(self) -> bool:
         return self._server is None or self._server.should_exit

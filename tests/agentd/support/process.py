@@ -46,6 +46,12 @@ class DaemonProcess:
         )  # fmt: skip
         return self.process
 
+    async def has_said(self, words: str) -> None:
+        """Wait until the daemon said ``words``; fail after half a minute."""
+        async with asyncio.timeout(30):
+            while words not in os.pread(self._errors.fileno(), 1 << 20, 0).decode():
+                await asyncio.sleep(0.01)
+
     async def start(self) -> None:
         """Start and wait until the control port answers."""
         (self.state / "agentd.json").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The daemon's open channel: asks the service for commands and journals each exactly once.
+"""The daemon's open channel: the service streams commands, and each is journalled exactly once.
 
 Every event that a command makes carries its number, so after a restart the journal itself says
 which command came last. A command that cannot apply any more is passed over with a word in the log:
@@ -7,6 +7,7 @@ the service has checked its form, and the order of steps is decided here.
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import Any
 
 import httpx
@@ -20,7 +21,9 @@ from agentd.session.step_state import StepError
 from agentd.uplink.http import Service, words
 from agentd.uplink.uploader import Shipper
 
-WAIT_MS = 30_000
+SILENCE_S = 60.0
+"""How long the service may say nothing, in seconds, before it is asked again. By default it ends
+its answer after half of that."""
 SAYINGS = {
     "agent.answered": ("text",),
     "agent.evidence_submitted": ("criterion", "events", "pictures"),
@@ -31,8 +34,8 @@ SAYINGS = {
 log = structlog.get_logger(__name__)
 
 
-class CommandPoller:
-    """Long-polls ``/commands`` until cancelled or closed; token errors pass through."""
+class CommandStream:
+    """Follows ``/commands/stream`` until cancelled or closed; token errors pass through."""
 
     def __init__(self, service: Service, conductor: Conductor, shipper: Shipper) -> None:
         self._service = service
@@ -44,38 +47,43 @@ class CommandPoller:
     async def run(self) -> None:
         """Take commands until the episode is closed."""
         while not self._conductor.closed.is_set():
-            for command in await self._poll():
-                if command["command"] <= self._after:
-                    continue
-                await self._keep_trying(command)
-                self._after = command["command"]
+            try:
+                await self._follow()
+            except (
+                httpx.TransportError,
+                httpx.HTTPStatusError,
+                orjson.JSONDecodeError,
+                KeyError,
+                TypeError,
+            ) as error:
+                log.debug("The channel is down; opening it again.", why=words(error))
+                await self._backoff.wait()
 
-    async def _poll(self) -> list[dict[str, Any]]:
-        try:
-            response = await self._service.get(
-                "/commands",
-                timeout_s=WAIT_MS / 1000 + 10,
-                after=self._after,
-                wait_ms=WAIT_MS,
-                followed=int(self._shipper.is_followed),
-            )
-            response.raise_for_status()
-            body = orjson.loads(response.content)
-            commands: list[dict[str, object]] = body["commands"]
-        except (
-            httpx.TransportError,
-            httpx.HTTPStatusError,
-            orjson.JSONDecodeError,
-            KeyError,
-            TypeError,
-        ) as error:
-            log.debug("The channel is down; opening it again.", why=words(error))
-            await self._backoff.wait()
-            return []
-        self._backoff.reset()
-        if body.get("followed") is True:
+    async def _follow(self) -> None:
+        """Take commands for as long as the service streams them."""
+        lines = self._service.stream_lines(
+            "/commands/stream", timeout_s=SILENCE_S, after=self._after
+        )
+        has_lines = False
+        async with aclosing(lines):
+            async for line in lines:
+                has_lines = True
+                await self._take(orjson.loads(line))
+                self._backoff.reset()
+                if self._conductor.closed.is_set():
+                    return
+        if not has_lines:
+            raise httpx.RemoteProtocolError("the service ended its answer without a line")
+
+    async def _take(self, told: dict[str, Any]) -> None:
+        commands: list[dict[str, Any]] = told["commands"]
+        if told.get("followed") is True:
             self._shipper.follow()
-        return commands
+        for command in commands:
+            if command["command"] <= self._after:
+                continue
+            await self._keep_trying(command)
+            self._after = command["command"]
 
     async def _keep_trying(self, command: dict[str, Any]) -> None:
         backoff = Backoff()
