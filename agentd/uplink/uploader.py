@@ -28,9 +28,10 @@ from detectors.model.codec import GENESIS
 FOLLOWED_S = 0.075
 """How long an event that no step waits for may stay unshipped, in seconds, where somebody follows:
 a page that does has 200 ms."""
-LINGER_S = 1.0
-"""The same where nobody does. Somebody who begins to is heard of at once (`Shipper.follow`), and
-each request takes some 2 ms of processor time here and as much at the service."""
+LINGER_S = 10.0
+"""The same where nobody does, so that a short step is one segment. Somebody who begins to follow is
+heard of at once (`Shipper.follow`), and each request takes some 2 ms of processor time here and as
+much at the service. With a sandbox that is lost, a step that is not sealed has no reward anyway."""
 FIRST_ANSWER_S = 5.0
 """How long a daemon with a journal waits for the service's first answer, in seconds."""
 

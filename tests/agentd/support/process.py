@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -48,9 +49,10 @@ class DaemonProcess:
 
     async def has_said(self, words: str) -> None:
         """Wait until the daemon said ``words``; fail after half a minute."""
-        async with asyncio.timeout(30):
-            while words not in os.pread(self._errors.fileno(), 1 << 20, 0).decode():
-                await asyncio.sleep(0.01)
+        until = time.monotonic() + 30
+        while words not in os.pread(self._errors.fileno(), 1 << 20, 0).decode():
+            assert time.monotonic() < until, f"it did not say {words!r}"
+            await asyncio.sleep(0.01)
 
     async def start(self) -> None:
         """Start and wait until the control port answers."""
