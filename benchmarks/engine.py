@@ -1,5 +1,5 @@
 """The engine against decoding the same bytes, and a thousand milestones against ten: of rules that
-are found by what an event names, and of rules that are called for each event of their kinds."""
+are found by what an event names, and of conditions on a part of such a name."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from detectors.model.types import Segment
 from detectors.task.ruleset import Ruleset
 
 EVENTS, ROUNDS, QUICK_ROUNDS = 100_000, 7, 5
-UNINDEXED_EVENTS = 5_000
-"""Of a log for rules without an index: a thousand of them are asked at each event of their kinds."""
+PARTED_EVENTS = 20_000
+"""Of a log for conditions on parts of texts."""
 
 
 def main(report: PartReport) -> None:
     """Take the measurements and report their figures."""
     texts = workload.segments(workload.events(EVENTS))
     segments = [decode_segment(text) for text in texts]
-    few_segments = segments[: UNINDEXED_EVENTS // 500]
+    few_segments = segments[: PARTED_EVENTS // 500]
     ten, thousand = workload.task(10), workload.task(1000)
-    ten_unindexed, thousand_unindexed = (workload.unindexed_task(n) for n in (10, 1000))
+    ten_parted, thousand_parted = (workload.parted_task(n) for n in (10, 1000))
 
     def decode() -> None:
         for text in texts:
@@ -36,8 +36,8 @@ def main(report: PartReport) -> None:
         decode=decode,
         ten=lambda: _feed(ten, segments),
         thousand=lambda: _feed(thousand, segments),
-        ten_unindexed=lambda: _feed(ten_unindexed, few_segments),
-        thousand_unindexed=lambda: _feed(thousand_unindexed, few_segments),
+        ten_parted=lambda: _feed(ten_parted, few_segments),
+        thousand_parted=lambda: _feed(thousand_parted, few_segments),
     )
     size = sum(map(len, texts)) / EVENTS
     report.head(f"engine: {EVENTS} events of {size:.0f} bytes, 500 a segment")
@@ -49,7 +49,7 @@ def main(report: PartReport) -> None:
     for name, row, wanted in (("ten", "10", at_most(2.0)), ("thousand", "1,000", LOWER)):
         figure = ratio(took[name], took["decode"])
         report.add(f"engine / decoding, {row} milestones", figure, RATIO, wanted, same)
-    for suffix, how in (("", ""), ("_unindexed", ", rules without an index")):
+    for suffix, how in (("", ""), ("_parted", ", conditions on a part of a text")):
         figure = ratio(took[f"thousand{suffix}"], took[f"ten{suffix}"])
         row = f"1,000 milestones / 10 milestones{how}"
         report.add(row, figure, RATIO, at_most(1.2), "10 milestones, the same log")

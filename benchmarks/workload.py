@@ -108,16 +108,15 @@ def task(milestones: int) -> Ruleset:
     return _task("bench", [forms[n % len(forms)](n) for n in range(milestones)])
 
 
-def unindexed_task(milestones: int) -> Ruleset:
-    """A task whose milestones are of rules that no index finds: each is asked at every event of its
-    kinds."""
+def parted_task(milestones: int) -> Ruleset:
+    """A task whose milestones ask for a part of an address, a name or a title."""
     forms = (
         lambda n: {"url_reached": {"url": f"/*/{n}"}},
         lambda n: {"element_clicked": {"name": {"ends_with": f" {n}"}}},
         lambda n: {"title_matches": {"title": {"ends_with": f" {n}"}}},
         lambda n: {"request_accepted": {"url": f"/*/{n}"}},
     )
-    return _task("unindexed", [forms[n % len(forms)](n) for n in range(milestones)])
+    return _task("parts", [forms[n % len(forms)](n) for n in range(milestones)])
 
 
 def deaf() -> Ruleset:

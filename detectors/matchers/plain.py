@@ -58,6 +58,11 @@ def number(text: str) -> float | None:
     return float(folded.replace(",", ""))
 
 
+def fixed_parts(pattern: str) -> tuple[str, ...]:
+    """Return what stands in every text that a `glob` matches."""
+    return tuple(part for part in re.split(r"[*?]+", pattern) if part)
+
+
 def glob(pattern: str, text: str) -> bool:
     """``*`` any run, ``?`` one character, all else itself; O(len(pattern) · len(text)) at the
     worst."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from detectors.matchers.faults import answers
-from detectors.matchers.plain import glob, literal, normal, number, text_key
+from detectors.matchers.plain import fixed_parts, glob, literal, normal, number, text_key
 from detectors.matchers.typed_base import Form, Path, is_plain, number_of
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
@@ -244,3 +244,13 @@ class TextMatch:
         if self.mode in ("equals", "one_of"):
             return tuple(sorted({text_key(t) for t in self.texts}))
         return None
+
+    def parts(self) -> tuple[str, ...] | None:
+        """Texts that the `text_key` of every text has that can match, or None if that can't be said
+        beforehand."""
+        # Of an address other letters count than its key has.
+        if self.exact or self.mode not in ("contains", "starts_with", "ends_with", "glob"):
+            return None
+        (text,) = self.texts
+        folded = text if self.ignore_case else text.casefold()
+        return fixed_parts(folded) if self.mode == "glob" else (folded,)

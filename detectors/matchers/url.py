@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import orjson
 
 from detectors.matchers.faults import answers
-from detectors.matchers.plain import glob, literal, normal
+from detectors.matchers.plain import fixed_parts, glob, literal, normal
 from detectors.matchers.text import TEXT, TEXT_FORM, TextMatch
 from detectors.model.caches import cache_by_size, cache_short
 from detectors.model.errors import SpecError
@@ -266,6 +266,11 @@ class UrlMatch:
     def keys(self) -> tuple[str, ...] | None:
         """Index keys: the path, unless it has a ``*``."""
         return None if self.globbed else (self.path,)
+
+    def parts(self) -> tuple[str, ...] | None:
+        """Texts that the `url_key` of every address has that can match, but for an empty key; None
+        where a whole path is asked for."""
+        return fixed_parts(self.path) if self.globbed else None
 
 
 def _is_whole(url: Url, text: str) -> bool:

@@ -74,6 +74,14 @@ def _index_keys(args: ElementClickedArgs) -> Keys | None:
     return None
 
 
+def _index_parts(args: ElementClickedArgs) -> Keys | None:
+    for matcher in (args.name, args.text, args.id):
+        parts = matcher.parts() if matcher else None
+        if parts is not None:
+            return parts
+    return None
+
+
 def _event_keys(event: Event) -> Keys:
     element = mapping(event.data.get("element"))
     return tuple(
@@ -92,6 +100,7 @@ def _hears(args: ElementClickedArgs) -> tuple[str, ...]:
     hears_of=_hears,
     args=ElementClickedArgs,
     index_args=_index_keys,
+    index_parts=_index_parts,
     index_event=_event_keys,
     occurrence=True,
 )

@@ -80,6 +80,7 @@ class FieldFilledArgs:
     hears=("field.filled",),
     args=FieldFilledArgs,
     index_args=lambda args: None if args.field is None else args.field.keys(),
+    index_parts=lambda args: None if args.field is None else args.field.parts(),
     index_event=field_keys,
 )
 def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[Reading]:

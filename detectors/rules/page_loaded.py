@@ -27,6 +27,7 @@ class PageLoadedArgs:
     hears=("page.loaded",),
     args=PageLoadedArgs,
     index_args=lambda args: args.url.keys(),
+    index_parts=lambda args: args.url.parts(),
     index_event=lambda event: (url_key(str(event.data.get("url"))),),
 )
 def page_loaded(event: Event, world: World, args: PageLoadedArgs) -> Iterator[Reading]:

@@ -86,6 +86,7 @@ def _paths(event: Event) -> tuple[str, ...]:
     hears=ENDS,
     args=RequestAcceptedArgs,
     index_args=lambda args: args.url.keys(),
+    index_parts=lambda args: args.url.parts(),
     index_event=_paths,
     occurrence=True,
     alone=True,

@@ -50,6 +50,7 @@ def _path(event: Event) -> Keys:
     hears=ENDS,
     args=StateAcceptedArgs,
     index_args=lambda args: args.url.keys(),
+    index_parts=lambda args: args.url.parts(),
     index_event=_path,
     single=lambda args: True,
     alone=True,

@@ -32,6 +32,7 @@ class TitleMatchesArgs:
     hears=("page.title_changed",),
     args=TitleMatchesArgs,
     index_args=lambda args: args.title.keys(),
+    index_parts=lambda args: args.title.parts(),
     index_event=lambda event: (text_key(str(event.data.get("title"))),),
 )
 def title_matches(event: Event, world: World, args: TitleMatchesArgs) -> Iterator[Reading]:

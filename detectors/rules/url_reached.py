@@ -32,6 +32,7 @@ class UrlReachedArgs:
     hears=("page.navigated",),
     args=UrlReachedArgs,
     index_args=lambda args: args.url.keys(),
+    index_parts=lambda args: args.url.parts(),
     index_event=lambda event: (url_key(str(event.data.get("url"))),),
 )
 def url_reached(event: Event, world: World, args: UrlReachedArgs) -> Iterator[Reading]:

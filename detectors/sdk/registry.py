@@ -67,6 +67,11 @@ def never(args: object) -> bool:
     return False
 
 
+def no_index(args: object) -> Keys | None:
+    """For rules whose hits can't be told beforehand."""
+    return None
+
+
 Effect = Literal["supports", "opposes", "either"]
 """What the truth of a condition does to another: makes it truer, less true, or now this, now
 that."""
@@ -81,7 +86,9 @@ def supports(args: object) -> Effect:
 class Rule:
     """A leaf rule. ``index_args`` names the only index keys that can ever hit (None: any),
     ``index_event`` the keys of an event: an event goes to a milestone only where they meet, so that
-    a thousand milestones cost what ten do. ``occurrence``: the fact is something that happens (or
+    a thousand milestones cost what ten do. ``index_parts``, where ``index_args`` names none, names
+    texts all of which stand in one of the event's keys wherever it hits (None, or an empty key of
+    the event: it may hit without). ``occurrence``: the fact is something that happens (or
     whether it is, under its arguments); before the first step it is nobody's doing, and no other
     kind of event makes it untrue."""
 
@@ -103,6 +110,7 @@ class Rule:
     alone: bool = False
     """Whether it looks at the event at hand alone: not at the world, nor at what other kinds of
     events make untrue."""
+    index_parts: Callable[[Args], Keys | None] = no_index
 
     def occurs(self, args: Args) -> bool:
         """Whether, under ``args``, the fact is something that happens."""
@@ -136,11 +144,6 @@ class Composite:
     effect: Callable[[Args], Effect] = supports
 
 
-def no_index(args: object) -> Keys | None:
-    """For rules whose hits can't be told beforehand."""
-    return None
-
-
 def no_keys(event: Event) -> Keys:
     """The index keys of an event for such rules: none are needed."""
     return ()
@@ -158,6 +161,7 @@ def rule(
     occurrence: bool | Callable[[OwnArgs], bool] = False,
     single: Callable[[OwnArgs], bool] = never,
     alone: bool = False,
+    index_parts: Callable[[OwnArgs], Keys | None] = no_index,
 ) -> Callable[[OwnRead[OwnArgs]], Rule]:
     """Declare a leaf rule; the function's name is the rule's, its docstring the page of docs."""
 
@@ -176,7 +180,7 @@ def rule(
             doc,
             hears_of,
         )
-        return Rule(*found, single, alone)
+        return Rule(*found, single, alone, index_parts)
 
     return declare
 

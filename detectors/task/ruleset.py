@@ -33,6 +33,7 @@ from detectors.task.guards import (
     parts_bearing,
 )
 from detectors.task.language import MilestoneSpec, Task
+from detectors.task.part_index import GRAM, MIN_LEAVES, PartIndex
 from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
@@ -90,14 +91,28 @@ class ConditionNode:
 
 @dataclass(slots=True)
 class Slot:
-    """Where one rule's leaves wait for one kind: by index key, and those that any event may hit."""
+    """Where one rule's leaves wait for one kind: by index key, by parts of one, and those that any
+    event may hit."""
 
     index_event: Callable[[Event], Keys]
     keyed: dict[str, list[int]] = field(default_factory=dict)
+    parted: dict[int, Keys] = field(default_factory=dict)
     open: list[int] = field(default_factory=list)
+    by_parts: PartIndex | None = None
+
+    def complete(self) -> Slot:
+        """Index the parts of leaves, or ask each of them where they are few; then no leaf may be
+        added."""
+        if len(self.parted) >= MIN_LEAVES:
+            self.by_parts = PartIndex(self.parted)
+        else:
+            self.open = sorted([*self.open, *self.parted])
+        return self
 
     def leaves(self, event: Event) -> list[int]:
         """The leaves that the event may hit."""
+        if self.by_parts is not None:
+            return self._leaves_with_parts(event, self.by_parts)
         if not self.keyed:
             return self.open
         keys, keyed = self.index_event(event), self.keyed
@@ -110,6 +125,12 @@ class Slot:
         if len(hits) == 1 and not self.open:
             return hits[0]
         return list(dict.fromkeys(leaf for hit in (self.open, *hits) for leaf in hit))
+
+    def _leaves_with_parts(self, event: Event, by_parts: PartIndex) -> list[int]:
+        keys = self.index_event(event)
+        hits = [hit for key in keys if (hit := self.keyed.get(key)) is not None]
+        found = (self.open, *hits, by_parts.leaves(keys))
+        return list(dict.fromkeys(leaf for hit in found for leaf in hit))
 
 
 @dataclass(slots=True)
@@ -417,16 +438,30 @@ def _slots(nodes: list[ConditionNode]) -> dict[str, list[Slot]]:
         if not isinstance(node.rule, Rule):
             continue
         keys = node.rule.index_args(node.args)
+        parts = _index_parts(node.rule, node.args) if keys is None else None
         for kind in node.rule.heard_kinds(node.args):
             # Rules that share an index function share its look-up.
             at = node.rule.index_event
             slot = slots.setdefault(kind, {}).setdefault(at, Slot(at))
-            if keys is None:
+            if parts is not None:
+                slot.parted[node.id] = parts
+            elif keys is None:
                 slot.open.append(node.id)
             else:
                 for key in dict.fromkeys(keys):
                     slot.keyed.setdefault(key, []).append(node.id)
-    return {kind: list(by_index.values()) for kind, by_index in sorted(slots.items())}
+    return {
+        kind: [slot.complete() for slot in by_index.values()]
+        for kind, by_index in sorted(slots.items())
+    }
+
+
+def _index_parts(rule: Rule, args: Any) -> Keys | None:
+    """Return the parts that a condition can wait under, None where they are too short."""
+    parts = rule.index_parts(args)
+    if parts is None or max(map(len, parts), default=0) < GRAM:
+        return None
+    return parts
 
 
 def _asks(node: ConditionNode) -> Iterator[tuple[str, list[Any]]]:
