@@ -289,7 +289,7 @@ class RunSettings(ServedSettings):
 
     episode: Annotated[str, option("the episode that the trainer opened", "ID")]
     edge: Annotated[
-        Path | None, option("score the journal here too, as a hint (docs/audit.md)", "TASK.json")
+        Path | None, option("score the journal here too, as a hint (docs/audit.md)", "TASK")
     ] = None
     detach: Annotated[bool, option("go on in the background; exit 0 once every source sees")] = (
         False
@@ -342,7 +342,7 @@ class RecordSettings(DaemonSettings):
     out: Annotated[Path, option("the recording to write (.mrec)", "FILE")]
     force: Annotated[bool, option("replace --out if it is there")] = False
     task: Annotated[
-        Path | None, option("ask this task's probes, keep what its rules read", "TASK.json")
+        Path | None, option("ask this task's probes, keep what its rules read", "TASK")
     ] = None
     steps: Annotated[
         Literal["auto", "port"],

@@ -1,4 +1,4 @@
-"""Local scoring: with ``--edge TASK.json`` the daemon scores its own journal and records it there.
+"""Local scoring: with ``--edge TASK`` the daemon scores its own journal and records it there.
 
 A hint and nothing more: the service pays what it computed itself, and shows where the two differ.
 Most daemons are not given the rules at all; who gives them lets nobody but the daemon's user read
@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import structlog
@@ -31,11 +31,12 @@ SEALING = ("step.sealed", "step.began")
 log = structlog.get_logger(__name__)
 
 MAX_TASK = 16 << 20
-"""Bytes of a task's JSON."""
+"""Bytes of a task's file."""
 
 
 def load_rules(path: Path, option: str = "--edge") -> Ruleset:
-    """Load the rules of a task as the service gives it (``GET /v1/tasks/ID``), or of its ``task``.
+    """Load the rules of a task's file, YAML or JSON, or of what the service answers (``GET
+    /v1/tasks/ID``). A template is filled with its values, or with its examples.
 
     Raises `UsageError`, which names the ``option`` that the path was given by.
     """
@@ -44,8 +45,8 @@ def load_rules(path: Path, option: str = "--edge") -> Ruleset:
     except ImportError as error:
         raise UsageError(f"{option}: {error}; wanted: pip install 'milestoned[api]'") from None
     except OSError as error:
-        raise UsageError(f"{option} {path}: {error.strerror}; wanted a task as JSON") from None
-    except (DetectorError, NotRegularError, orjson.JSONDecodeError) as error:
+        raise UsageError(f"{option} {path}: {error.strerror}; wanted a task's file") from None
+    except (DetectorError, NotRegularError, ValueError) as error:
         raise UsageError(f"{option} {path}: {error}") from None
 
 
@@ -54,6 +55,7 @@ def _compile(path: Path) -> Ruleset:
     from detectors.sdk.plugins import GROUP, FoundPlugin, take
     from detectors.task.ruleset import compile_task
     from detectors.task.task_json import task_from_json
+    from detectors.task.templates import fill_template
 
     # The service may score by rules of others; a hint that is made without them would be another.
     take(
@@ -61,9 +63,23 @@ def _compile(path: Path) -> Ruleset:
         for entry in entry_points(group=GROUP)
         if entry.dist
     )
-    content = orjson.loads(read_regular(path, MAX_TASK))
-    task = content.get("task", content) if isinstance(content, dict) else content
-    return compile_task(task_from_json(task))
+    task = _read_task(read_regular(path, MAX_TASK))
+    return compile_task(task_from_json(fill_template(task)))
+
+
+def _read_task(content: bytes) -> Any:
+    """Read a task as the service answers it, in JSON, or as its author wrote it, in YAML. Raises
+    `ValueError`."""
+    from common.yaml_text import read_yaml
+
+    is_json = content.lstrip()[:1] == b"{"
+    read = orjson.loads(content) if is_json else read_yaml(content.decode())[0]
+    if not isinstance(read, dict):
+        return read
+    task = read.get("task", read)
+    if not isinstance(task, dict):
+        return task
+    return {name: value for name, value in task.items() if name != "tests"}
 
 
 class Edge:

@@ -1,6 +1,7 @@
 """YAML of strangers, read in processes of its own.
 
-Beside api/core/yaml_text.py, which such a process runs: asyncio would be half of what that imports.
+Beside api/core/yaml_child.py, which such a process runs: asyncio would be half of what that
+imports.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 import orjson
 
-from api.core.yaml_text import CPU_S, MEMORY, BadYamlError, Lines
+from api.core.yaml_child import CPU_S, MEMORY
+from common.yaml_text import BadYamlError, Lines
 
 DEADLINE_S = 20.0
 
@@ -36,7 +38,7 @@ async def _read_apart(text: bytes) -> tuple[Any, Lines]:
         sys.executable,
         "-P",
         "-m",
-        "api.core.yaml_text",
+        "api.core.yaml_child",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -154,10 +154,6 @@ async def _authenticator(connection: HTTPConnection) -> Authenticator:
     return Authenticator(parts.tokens, parts.rates)
 
 
-async def _rates(connection: HTTPConnection) -> Rates:
-    return parts_of(connection).rates
-
-
 async def _overview(connection: HTTPConnection) -> Overview:
     return parts_of(connection).overview
 
@@ -177,7 +173,6 @@ BlamesPart = Annotated[Blames, Depends(_blames)]
 TasksPart = Annotated[Tasks, Depends(_tasks)]
 YamlPart = Annotated[ApartReader, Depends(_yaml)]
 ProposerPart = Annotated[ApartProposer, Depends(_proposer)]
-RatesPart = Annotated[Rates, Depends(_rates)]
 JudgePart = Annotated[Judge | None, Depends(_judge)]
 """The first judge that the service has; None where it has none."""
 EpisodesPart = Annotated[Episodes, Depends(_episodes)]

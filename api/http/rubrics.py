@@ -11,11 +11,11 @@ from api.auth.store import Principal
 from api.core.errors import ConflictError, InvalidError, UnavailableError
 from api.http.answer_shapes import RubricDraftShape
 from api.http.authorization import requires
-from api.http.dependencies import JudgePart, RatesPart
+from api.http.dependencies import JudgePart
 from api.http.describe import problems
+from api.http.draft_gate import DraftGatePart
 from api.http.json_route import JsonRoute
 from api.http.support import AUTHOR, Body, answer
-from api.stages.judge.ballot import Bill
 from api.stages.judge.drafting import DraftError, draft_rubric
 from api.stages.peer import RefusedError, UnreachableError
 
@@ -37,18 +37,20 @@ class DraftRubric(Body):
 async def draft(
     who: Annotated[Principal, requires(AUTHOR)],
     judge: JudgePart,
-    rates: RatesPart,
+    gate: DraftGatePart,
     body: DraftRubric,
 ) -> Response:
     """Have the judge's endpoint propose criteria for an instruction, taken apart by code: outcome
     and process, what the agent can help and what it can't, none that says what another says. It is
     a draft: nothing is stored, and no task uses it before somebody registers it in one. How often a
-    tenant may ask is bounded (`serve --drafts-per-hour`)."""
+    tenant may ask is bounded (`serve --drafts-per-hour`), and what it takes is charged to the
+    tenant's and the day's budget (`serve --budget`)."""
     if judge is None:
         raise ConflictError("rubric: the service has no judge; start it with --judge")
-    rates.draft(who.tenant)
+    settings = judge.settings
     try:
-        found = await draft_rubric(judge.endpoint, judge.settings.model, body.instruction, Bill())
+        async with gate.admit(who.tenant, settings) as bill:
+            found = await draft_rubric(judge.endpoint, settings.model, body.instruction, bill)
     except DraftError as error:
         raise InvalidError(f"instruction: no rubric can be drafted from it: {error}") from None
     except (UnreachableError, RefusedError) as error:

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from api.auth.rates import Rates
 from api.auth.store import Principal
 from api.core.errors import ConflictError, InvalidError, UnavailableError
 from api.http.answer_shapes import TaskDraftShape
 from api.http.authorization import requires
-from api.http.dependencies import JudgePart, RatesPart
+from api.http.dependencies import JudgePart
 from api.http.describe import problems
+from api.http.draft_gate import DraftGate, DraftGatePart
 from api.http.json_route import JsonRoute
 from api.http.support import AUTHOR, Body, answer, bad_task
 from api.proposal.drafting import TaskDraftError, draft_at_judge, find_named_origin
@@ -44,21 +44,22 @@ class DraftTask(Body):
 async def draft(
     who: Annotated[Principal, requires(AUTHOR)],
     judge: JudgePart,
-    rates: RatesPart,
+    gate: DraftGatePart,
     body: DraftTask,
 ) -> Response:
     """Have the judge's endpoint write milestones for an instruction, as `milestoned task propose
     --instruction` does. It is a draft, marked as one until recordings confirm it: nothing is
-    stored. How often a tenant may ask is bounded (`serve --drafts-per-hour`)."""
-    return answer(await draft_requested(judge, rates, who.tenant, body))
+    stored. How often a tenant may ask is bounded (`serve --drafts-per-hour`), and what it takes is
+    charged to the tenant's and the day's budget (`serve --budget`)."""
+    return answer(await draft_requested(judge, gate, who.tenant, body))
 
 
 async def draft_requested(
-    judge: Judge | None, rates: Rates, tenant: str, body: DraftTask
+    judge: Judge | None, gate: DraftGate, tenant: str, body: DraftTask
 ) -> dict[str, str]:
     """Return the drafted task file and who wrote it. Raises `InvalidError`, `ConflictError` where
-    there is no judge, `TooManyError` where the tenant has asked for an hour's worth, and
-    `UnavailableError` where the endpoint can't be asked."""
+    there is no judge or a budget is spent, `TooManyError` where the tenant has asked for an hour's
+    worth, and `UnavailableError` where the endpoint can't be asked."""
     origin = body.origin or find_named_origin(body.instruction)
     head = TaskHead(body.id, body.instruction, origin)
     try:
@@ -67,9 +68,9 @@ async def draft_requested(
         raise bad_task(error) from None
     if judge is None:
         raise ConflictError("draft: the service has no judge that writes it; start it with --judge")
-    rates.draft(tenant)
     try:
-        text = await draft_at_judge(judge.settings, head)
+        async with gate.admit(tenant, judge.settings) as bill:
+            text = await draft_at_judge(judge.settings, head, bill)
     except TaskDraftError as error:
         raise InvalidError(f"instruction: no task can be drafted from it: {error}") from None
     except (UnreachableError, RefusedError) as error:

@@ -13,7 +13,6 @@ from api.auth.store import Principal
 from api.core.errors import InvalidError
 from api.core.settings import Settings
 from api.core.yaml_apart import ApartReader
-from api.core.yaml_text import BadYamlError, Lines
 from api.http.answer_shapes import TaskShape, TasksShape
 from api.http.authorization import requires
 from api.http.dependencies import LimitsPart, SettingsPart, TasksPart, YamlPart
@@ -25,6 +24,7 @@ from api.rewards.rendering import total_in_words
 from api.tasks.schema import task_schema
 from api.tasks.store import TaskRow
 from api.tasks.task_files import BadTaskError, bad_yaml, check_task
+from common.yaml_text import BadYamlError, Lines
 from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
 

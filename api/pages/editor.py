@@ -17,10 +17,10 @@ from api.auth.store import Principal
 from api.core.errors import InvalidError, ProblemError
 from api.core.settings import Settings
 from api.core.yaml_apart import ApartReader
-from api.core.yaml_text import BadYamlError
 from api.episodes.search import EpisodeQuery, Search
 from api.episodes.store import Episodes, describe
-from api.http.dependencies import JudgePart, LimitsPart, ProposerPart, RatesPart
+from api.http.dependencies import JudgePart, LimitsPart, ProposerPart
+from api.http.draft_gate import DraftGatePart
 from api.http.proposals import confirm_requested, propose_requested
 from api.http.sent_recordings import FRAMES, StoredRecordingsPart
 from api.http.support import ADMIN, answer, parse_body, parts_of
@@ -35,6 +35,7 @@ from api.rescoring.work import RescoreOutcome, outcome
 from api.rewards.scored_episode import task_bytes
 from api.tasks.store import Tasks
 from api.tasks.task_files import BadTaskError, bad_yaml, check_task
+from common.yaml_text import BadYamlError
 from detectors.model.codec import sha256
 from detectors.task.language import Task
 from detectors.task.ruleset import compile_task
@@ -203,10 +204,10 @@ async def draft(
     who: Annotated[Principal, visitor(ADMIN)],
     content: Annotated[bytes, Depends(_sent_instruction)],
     judge: JudgePart,
-    rates: RatesPart,
+    gate: DraftGatePart,
 ) -> Response:
     """Draft a task from the instruction that the page's form has, as `POST /v1/tasks:draft`."""
-    return answer(await draft_requested(judge, rates, who.tenant, parse_body(DraftTask, content)))
+    return answer(await draft_requested(judge, gate, who.tenant, parse_body(DraftTask, content)))
 
 
 async def read_draft(yaml_reader: ApartReader, text: str) -> Draft:
@@ -257,7 +258,8 @@ def _path(task: Task) -> str:
     return f"/tasks/{quote(task.id)}?version={quote(task.version, safe='')}"
 
 
-async def _offered(search: Search, who: Principal, task: str) -> list[dict[str, Any]]:
+async def _offered(search: Search, who: Principal, task: str | None) -> list[dict[str, Any]]:
+    """The newest closed episodes of a task; None: of all tasks."""
     rows, _ = await search.page(EpisodeQuery(who.tenant, task=task, status="closed"), OFFERED)
     return [describe(row) for row in rows]
 
@@ -306,8 +308,11 @@ async def _page(
 ) -> Response:
     rules = None if found.task is None else compile_task(found.task)
     told: dict[str, Any] = {"tried": None, "refused": None, **more}
+    may_save = who.scope in ADMIN
+    offered = await _offered(search, who, id) if id else []
+    recorded = await _offered(search, who, None) if may_save and not id else offered
     return page(
         "editor.html", status, id=id, text=found.text, problems=found.problems, rules=rules,
         digest=sha256(found.text.encode()) if told["tried"] is not None else "", chosen=chosen,
-        offered=await _offered(search, who, id), may_save=who.scope in ADMIN, **told,
+        offered=offered, recorded=recorded, may_save=may_save, **told,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import urljoin
 
 from api.suggestions.drawn_texts import open_text
 from api.suggestions.event_values import (
@@ -23,6 +24,7 @@ from detectors.model.types import Event
 
 ANY_TEXT = {"regex": "(?s).+"}
 _BOXES = frozenset(("checkbox", "radio", "switch"))
+_TEXTS = frozenset(("textbox", "searchbox", "spinbutton"))
 BY_SCRIPT = 10
 """From which rank on addresses of a family count that page script may have put there."""
 
@@ -54,20 +56,69 @@ def find_origin(logs: Sequence[Sequence[Event]]) -> str | None:
 def candidates_of(log: Sequence[Event], origin: str | None) -> Iterator[TaskCandidate]:
     """Yield the conditions that the events of a log meet after its first step began."""
     began = False
+    made = _list_made_pages(log)
+    filled = _list_filled(log)
     for event in log:
         began = began or event.kind == "step.began"
         make = _MAKERS.get(event.kind)
-        if began and make is not None and not event.data.get("baseline"):
+        if not began or event.data.get("baseline"):
+            continue
+        if event.kind == "page.navigated":
+            yield from _page(event, origin, made)
+        elif event.kind == "element.clicked" and _name_text(event) in filled:
+            continue  # it went into the field, and what it was filled with says so
+        elif make is not None:
             yield from make(event, origin)
 
 
-def _page(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
+def _list_filled(log: Sequence[Event]) -> frozenset[str]:
+    """List the names of the text fields that were filled in by a hand."""
+    filled = (event for event in log if event.kind == "field.filled" and event.data.get("trusted"))
+    return frozenset(filter(None, map(_name_text, filled)))
+
+
+def _name_text(event: Event) -> str:
+    """The name of the text field that an event is about; empty where it is about none, or one
+    without a name."""
+    element = mapping(event.data.get("element"))
+    return short_text(element.get("name")) if element.get("role") in _TEXTS else ""
+
+
+def _list_made_pages(log: Sequence[Event]) -> frozenset[str]:
+    """List the paths to which a site redirected what was written, but for those that were open
+    before: each is of something that was made in this run, and has another number in the next."""
+    made: set[str] = set()
+    known: set[str] = set()
+    for event in log:
+        if event.kind == "page.navigated":
+            known.add(split_address(event.data.get("url"))[1])
+        elif event.kind == "request.redirected" and event.data.get("method") in WRITES:
+            made |= {_redirect_path(event.data)} - known
+    return frozenset(made)
+
+
+def _redirect_path(hop: JsonObject) -> str:
+    """The path to which a hop was redirected; empty where its addresses are none."""
+    try:
+        return split_address(urljoin(str(hop.get("url")), str(hop.get("location"))))[1]
+    except ValueError:
+        return ""
+
+
+def _is_made(path: str, made: frozenset[str]) -> bool:
+    """Whether a path is of something that was made in the run, or below it."""
+    return any(path == one or path.startswith(f"{one}/") for one in made)
+
+
+def _page(event: Event, origin: str | None, made: frozenset[str]) -> Iterator[TaskCandidate]:
     where, path, query = split_address(event.data.get("url"))
     if where is None or where != origin or not event.data.get("main", True):
         return
     open_path = open_text(path)
     addresses = [f"{path}?{query}"] if query else []
     addresses += [path] if open_path == path else [path, open_path]
+    if open_path != path and _is_made(path, made):
+        addresses = [open_path]
     # Only page script put it there: any document at the address says more.
     by_script = bool(event.data.get("same_document"))
     more: JsonObject = {"loaded": False} if by_script else {}
@@ -199,7 +250,6 @@ def _window(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
 
 
 _MAKERS = {
-    "page.navigated": _page,
     "element.clicked": _click,
     "field.filled": _field,
     "request.finished": _request,

@@ -114,11 +114,12 @@ def for_drafting(settings: JudgeSettings) -> JudgeSettings:
     return replace(settings, max_tokens=max(MAX_TOKENS, settings.max_tokens))
 
 
-async def draft_at_judge(settings: JudgeSettings, head: TaskHead) -> str:
-    """Return the draft that the judge's endpoint writes. Raises as `draft_task`."""
+async def draft_at_judge(settings: JudgeSettings, head: TaskHead, bill: Bill) -> str:
+    """Return the draft that the judge's endpoint writes; its calls are added to ``bill``. Raises as
+    `draft_task`."""
     endpoint = Endpoint(for_drafting(settings))
     try:
-        return await draft_task(endpoint, settings.model, head, Bill())
+        return await draft_task(endpoint, settings.model, head, bill)
     finally:
         await endpoint.peer.close()
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import orjson
 import yaml
 
-from api.core.yaml_text import read_yaml
+from common.yaml_text import read_yaml
 
 MAX_VERSION_DIGITS = 9
 

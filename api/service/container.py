@@ -19,6 +19,7 @@ from api.audit.watching import HealthGauges
 from api.auth.rates import Rates
 from api.auth.store import FIRST, Tokens
 from api.blame.blames import Blames
+from api.cascade.draft_bills import DraftBills
 from api.cascade.evidence import Readings
 from api.cascade.reading_ahead import ReadingAhead
 from api.cascade.stages import Stages
@@ -108,6 +109,7 @@ class Parts:
     metrics: Metrics
     tokens: Tokens
     rates: Rates
+    draft_bills: DraftBills
     gate: AdmissionGate
     answers: Answers
     tasks: Tasks
@@ -266,6 +268,7 @@ class Parts:
             metrics=metrics,
             tokens=Tokens(database, limits.token_cache_s),
             rates=Rates(limits),
+            draft_bills=DraftBills(opinions, metrics, settings.stages.budgets),
             gate=AdmissionGate(limits),
             answers=answers,
             tasks=tasks,

@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 
-from api.core import yaml_text
 from api.core.json_values import fault_of
-from api.core.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
+from common import yaml_text
 from common.regular_file import NotRegularError, read_regular
+from common.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
 from detectors.model.errors import SpecError, format_path, format_value
 from detectors.task.language import Task
 from detectors.task.task_json import TaskError, at_label, task_from_json

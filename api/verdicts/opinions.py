@@ -112,6 +112,15 @@ class Opinions:
             lambda conn: keep_answer(conn, asking, self._runner, body, calls, cost)
         )
 
+    async def begin_once(self, asking: Asking, lease_s: float) -> Begun:
+        """Bill a question that nobody asks again, such as a draft. What is left of those whose
+        askers died stays charged, as calls and money that were spent: nobody knows."""
+        return await self._together.do(lambda conn: self._begin_once(conn, asking, lease_s))
+
+    async def end_once(self, asking: Asking, calls: int, cost: float) -> None:
+        """Charge what a question of `begin_once` took in place of what was billed."""
+        await self._together.do(lambda conn: _end_once(conn, asking, self._runner, calls, cost))
+
     async def free(self, asking: Asking) -> None:
         """Whoever is next may ask, on the same bill: nobody knows whether there was an answer."""
         await self._together.do(
@@ -160,6 +169,13 @@ class Opinions:
         conn.execute(self._bill, values)
         _spend(conn, [(key, Spent(asking.calls, 0.0, held)) for key in asking.budgets])
         return Begun("ask")
+
+    def _begin_once(self, conn: Connection, asking: Asking, lease_s: float) -> Begun:
+        dead = (_c.stage == asking.stage) & (_c.until_at <= self._now)
+        rows = conn.execute(select(opinions).where(dead)).all()
+        _spend(conn, _written_off(rows))
+        conn.execute(delete(opinions).where(dead))
+        return self._begin(conn, asking, lease_s)
 
 
 def _named(asking: Asking) -> dict[str, str]:
@@ -233,6 +249,18 @@ def _taken_back(rows: Iterable[Any]) -> Iterable[tuple[Key, Spent]]:
         if row.billed is not None:
             for scope, key in orjson.loads(bytes(row.billed)):
                 yield (scope, key), Spent(-row.calls, 0.0, -row.held)
+
+
+def _written_off(rows: Iterable[Any]) -> Iterable[tuple[Key, Spent]]:
+    """What is set aside for questions becomes what they cost."""
+    for row in rows:
+        for scope, key in orjson.loads(bytes(row.billed)):
+            yield (scope, key), Spent(0, row.held if row.held > UNKNOWN else 0.0, -row.held)
+
+
+def _end_once(conn: Connection, asking: Asking, runner: str, calls: int, cost: float) -> None:
+    keep_answer(conn, asking, runner, None, calls, cost)
+    _dearest(conn, asking.stage, cost)
 
 
 def given_up(conn: Connection, episodes: Sequence[str]) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from api.core.yaml_text import MAX_BYTES, BadYamlError, read_yaml
 from api.proposal.candidates import find_origin
 from api.proposal.confirmed_task import confirm_with_tests
 from api.proposal.confirming import NotConfirmedError
@@ -27,11 +26,13 @@ from api.proposal.tested_task import (
 from api.proposal.writing import TaskHead
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import lacking, read_log
+from api.stages.judge.ballot import Bill
 from api.stages.judge.settings import judge_settings
 from api.stages.peer import RefusedError, UnreachableError
 from api.tasks.task_files import BadTaskError
 from common.command_line import option
 from common.regular_file import NotRegularError, read_regular
+from common.yaml_text import MAX_BYTES, BadYamlError, read_yaml
 from detectors.model.codec import CodecError
 from detectors.model.json_value import JsonObject
 
@@ -109,7 +110,7 @@ def _draft(id: str, instruction: str, origin: str | None, out: Path | None) -> i
         settings = judge_settings()
         if settings is None:
             raise ValueError("MILESTONED_JUDGE_URL: not set; expected the endpoint that drafts")
-        text = asyncio.run(draft_at_judge(settings, head))
+        text = asyncio.run(draft_at_judge(settings, head, Bill()))
     except TaskDraftError as error:
         print(error, file=sys.stderr)
         return 1
@@ -127,7 +128,7 @@ def _draft(id: str, instruction: str, origin: str | None, out: Path | None) -> i
 def _confirm(file: Path, from_: Sequence[Path], against: Sequence[Path], out: Path | None) -> int:
     """Hold a draft against recordings, and write what they confirm; exit 1 if that is no goal."""
     try:
-        good, bad = _read_all(from_), _read_all(against)
+        good, bad = _read_all(from_, against)
         text = read_regular(file, MAX_BYTES).decode()
         confirmed = confirm_with_tests(text, good, bad, _name_files((*from_, *against), out))
     except NotConfirmedError as error:
@@ -182,7 +183,7 @@ def _read_runs(
 ) -> ComparedRuns:
     """Read the successes and the failures, with the values that their instructions give a
     template's slots. Raises `_UnreadableError` and `NoTemplateError`."""
-    runs = ComparedRuns(_read_all(from_), _read_all(against), instruction)
+    runs = ComparedRuns(*_read_all(from_, against), instruction)
     if instructions is None:
         return runs
     return fill_slots(runs, _read_instructions(instructions, runs.all))
@@ -231,13 +232,29 @@ class _UnreadableError(ValueError):
     """A recording that cannot be read; the message names it and what was expected."""
 
 
-def _read_all(paths: Sequence[Path]) -> list[RecordedRun]:
-    """Read recordings. Raises `_UnreadableError` for the first one that cannot be read."""
-    return [_read(path) for path in paths]
+def _read_all(
+    from_: Sequence[Path], against: Sequence[Path]
+) -> tuple[list[RecordedRun], list[RecordedRun]]:
+    """Read the successes and the failures. Raises `_UnreadableError` for the first one that cannot
+    be read."""
+    paths = (*from_, *against)
+    runs = [_read(path, name) for path, name in zip(paths, _name_runs(paths), strict=True)]
+    return runs[: len(from_)], runs[len(from_) :]
 
 
-def _read(path: Path) -> RecordedRun:
-    """Read a recording whole, with its name. Raises `_UnreadableError`."""
+def _name_runs(paths: Sequence[Path]) -> list[str]:
+    """Return the names by which recordings are told apart: those of their files, with folders
+    before them where two files have one name."""
+    depth = max(len(path.parts) for path in paths)
+    for count in range(1, depth):
+        names = ["/".join(path.parts[-count:]) for path in paths]
+        if len({*names}) == len({*paths}):
+            return names
+    return [str(path) for path in paths]
+
+
+def _read(path: Path, name: str) -> RecordedRun:
+    """Read a recording whole. Raises `_UnreadableError`."""
     try:
         events = read_log(path).events
     except OSError as error:
@@ -246,4 +263,4 @@ def _read(path: Path) -> RecordedRun:
         raise _UnreadableError(f"{path}: {error}") from None
     if not events:
         raise _UnreadableError(f"{path}: expected a recording with events, got none")
-    return RecordedRun(path.name, events)
+    return RecordedRun(name, events)

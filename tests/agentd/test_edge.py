@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+import yaml
 
 from agentd.core.errors import UsageError
 from agentd.journal.journal import Journal
@@ -78,7 +79,30 @@ def test_the_services_answer_is_a_task_too(tmp_path: Path, task: Path) -> None:
     assert load_rules(answer).digest == load_rules(task).digest
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"id":"t"}'])
+TEMPLATE = """
+id: t/template
+version: "1"
+instruction: Order the {item}.
+origin: http://shop.test
+parameters: {item: {example: lamp}}
+milestones:
+  - {id: page, when: {url_reached: {url: "/{item}"}}}
+tests:
+  - {oracle: good.mrec}
+"""
+
+
+def test_a_task_is_read_as_its_author_wrote_it(tmp_path: Path, task: Path) -> None:
+    """In YAML, with its tests, which are not the task's; a template by its examples."""
+    written = tmp_path / "task.yaml"
+    written.write_text(yaml.safe_dump(TASK | {"tests": [{"oracle": "good.mrec"}]}))
+    assert load_rules(written).digest == load_rules(task).digest
+    written.write_text(TEMPLATE)
+    found = load_rules(written).task
+    assert (found.version, found.instruction) == ("1+example", "Order the lamp.")
+
+
+@pytest.mark.parametrize("content", [b"", b"a: [", b"\xff", b"[]", b"{}", b'{"id":"t"}'])
 def test_what_is_no_task_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(content)

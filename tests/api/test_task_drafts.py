@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from api.auth.rates import Rates
 from api.auth.store import Terms
+from api.cascade.draft_bills import CALLS
 from api.cascade.stages import Stages
 from api.core.errors import TooManyError
-from api.core.settings import Limits
+from api.core.settings import Limits, StageSettings
 from api.proposal.drafting import DRAFT_MARK
 from api.tasks.task_files import load_task_yaml
+from api.verdicts.tables import budgets
+from detectors.task.language import Budget
 from tests.api.service import Service, Store, running
 from tests.judge.serving import Served, judge_at, serving
 
@@ -120,6 +124,59 @@ async def test_drafts_of_a_tenant_are_bounded_by_the_hour(
         tokens = service.app.state.parts.tokens
         _, other = await tokens.create("tasks", "other", Terms("other"))
         assert (await service.post(path, body, token=other)).status_code != 429
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "answer", "calls"),
+    [
+        ("/v1/tasks:draft", ASKED, PROPOSED, 2),
+        ("/v1/rubrics:draft", {"instruction": INSTRUCTION}, {"criteria": []}, 3),
+    ],
+    ids=["a task, after one question how to ask", "a rubric, whose answer is none twice"],
+)
+@pytest.mark.parametrize("scope", ["tenant", "day"])
+async def test_drafts_are_charged_to_the_operator_s_budget(
+    standin: Served,
+    tmp_path: Path,
+    path: str,
+    body: dict[str, str],
+    answer: dict[str, Any],
+    calls: int,
+    scope: str,
+) -> None:
+    """What a draft took is charged, whether it came to anything or not; where the rest may not
+    suffice, nobody is asked, and another tenant's budget is its own."""
+    (standin.folder / "draft.json").write_text(json.dumps(answer))
+    judges = Stages({"judge": [judge_at(standin.url, "honest", price_out=1e6)]}, OFF)
+    limits = StageSettings(budgets={scope: Budget(calls=calls + CALLS - 1)})
+    async with running(Store(tmp_path), stages=judges, cascade=limits) as service:
+        assert (await service.post(path, body)).status_code != 409
+        rows = await service.app.state.parts.database.all(select(budgets))
+        spent = {row.scope: (row.calls, row.cost > 0, row.held) for row in rows}
+        assert spent == {
+            "tenant": (calls, True, 0.0),
+            "day": (calls, True, 0.0),
+            "stage": (0, True, 0.0),
+        }
+        before = len(standin.requests)
+        refused = await service.post(path, body)
+        assert refused.status_code == 409
+        assert f"the {scope}'s budget of {calls + CALLS - 1} calls is spent" in refused.text
+        assert len(standin.requests) == before
+        tokens = service.app.state.parts.tokens
+        _, other = await tokens.create("tasks", "other", Terms("other"))
+        assert (await service.post(path, body, token=other)).status_code != 409
+
+
+async def test_money_of_drafts_is_bounded(standin: Served, tmp_path: Path) -> None:
+    (standin.folder / "draft.json").write_text(json.dumps(PROPOSED))
+    judges = Stages({"judge": [judge_at(standin.url, "honest", price_out=1e6)]}, OFF)
+    limits = StageSettings(budgets={"day": Budget(cost=1.0)})
+    async with running(Store(tmp_path), stages=judges, cascade=limits) as service:
+        assert (await service.post("/v1/tasks:draft", ASKED)).status_code == 200
+        refused = await service.post("/v1/tasks:draft", ASKED)
+    assert refused.status_code == 409
+    assert "draft: the day's budget of 1 is spent" in refused.json()["detail"]
 
 
 def test_a_bound_of_none_is_none() -> None:

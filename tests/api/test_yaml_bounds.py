@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from api.core import yaml_text
 from api.core.yaml_apart import ApartReader
-from api.core.yaml_text import BadYamlError, read_yaml
+from common import yaml_text
+from common.yaml_text import BadYamlError, read_yaml
 from tests.api.service import ADMIN, TASK, Service
 
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -98,7 +98,7 @@ def test_task_check_refuses_what_would_end_its_process(tmp_path: Any) -> None:
 
 async def test_a_reader_that_dies_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one does for which the bounds were too wide."""
-    monkeypatch.setattr(yaml_text.sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(BadYamlError, match="wanted YAML that is read within"):
         await ApartReader().read(b"a: 1")
 

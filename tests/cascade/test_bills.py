@@ -130,6 +130,29 @@ async def test_an_attempt_without_an_answer_is_paid_for(books: Books) -> None:
     assert (await books.one.begin(a, 30)).state == "spent"
 
 
+async def test_what_is_asked_once_leaves_no_row(books: Books) -> None:
+    """It is charged with what it took, and the next one is taken to cost as much."""
+    first = asking("a", limit=Budget(cost=0.03))
+    assert (await books.one.begin_once(first, 30)).state == "ask"
+    await books.one.end_once(first, 2, 0.02)
+    assert (await books.open(), await books.spent()) == (0, {"a": (2, 0.02, 0.0)})
+    second = first._replace(digest="e" * 64)
+    assert (await books.one.begin_once(second, 30)).state == "spent"
+
+
+async def test_what_is_asked_once_and_was_left_by_a_dead_asker_stays_charged(books: Books) -> None:
+    """Nobody asks it again, and nobody knows whether it was answered: what was set aside is what it
+    cost, and holds nobody up."""
+    await books.one.begin_once(asking("a"), 30)
+    await books.one.end_once(asking("a"), 2, 0.02)
+    left, other = (asking("a")._replace(digest=letter * 64) for letter in "ef")
+    await books.one.begin_once(left, -1)
+    assert await books.spent() == {"a": (6, 0.02, 0.02)}
+    assert (await books.two.begin_once(other, 30)).state == "ask"
+    await books.two.end_once(other, 1, 0.01)
+    assert (await books.open(), await books.spent()) == (0, {"a": (7, 0.05, 0.0)})
+
+
 async def test_leases_are_kept_of_what_is_asked_alone(books: Books) -> None:
     """What nobody works at any more comes free when its lease ends."""
     other = asking("b")._replace(digest="e" * 64)

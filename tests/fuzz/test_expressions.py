@@ -33,7 +33,7 @@ import random, resource, sys
 sys.path.insert(0, {root!r})
 resource.setrlimit(resource.RLIMIT_AS, ({memory}, {memory}))
 resource.setrlimit(resource.RLIMIT_CPU, ({cpu}, {cpu}))
-from api.core.yaml_text import BadYamlError, read_yaml
+from common.yaml_text import BadYamlError, read_yaml
 from detectors.matchers import third_party
 from detectors.model.budget import metered
 from detectors.model.errors import BudgetError

@@ -190,6 +190,41 @@ async def test_a_template_is_proposed_from_recordings_that_say_what_was_told_in_
     await expect(text).to_contain_text("'/{item}'")
 
 
+async def test_a_task_is_proposed_from_stored_episodes(page: Page, site: Site, two: Two) -> None:
+    """They are chosen from a list or named by id, or by their page's address, beside files or
+    instead of them; one that is still open is refused by name."""
+    kind = "application/octet-stream"
+    bad = recorded((went("/"),), (went("/cart"),))
+    wrong: FilePayload = {"name": "bad.mrec", "mimeType": kind, "buffer": bad}
+    told = page.locator("#proposing .proposed")
+    propose = page.get_by_role("button", name="Propose", exact=True)
+    await page.goto("/editor")
+    await page.locator(".cm-content").wait_for()
+    listed = page.locator(f"select[data-episode={two.good}]")
+    await expect(listed).to_have_value("")
+    await listed.select_option("a success")
+    await page.get_by_label("Failures", exact=True).set_input_files([wrong])
+    await expect(page.get_by_label(f"In {two.good}")).to_be_visible()
+    await is_accessible(page)
+    await propose.click()
+    await expect(told).to_contain_text("Proposed from 1 success and 1 failure.")
+    await expect(told).to_contain_text(f"of {two.good}")
+    await page.goto("/editor?task=shop/cart")
+    await page.locator(".cm-content").wait_for()
+    await page.get_by_text("Propose a task from recordings or stored episodes").click()
+    await page.get_by_label("Stored episodes that succeeded, by id").fill(
+        f"{page.url.partition('/editor')[0]}/episodes/{two.good}, {two.good}"
+    )
+    await page.locator(f"select[data-episode={two.poor}]").select_option("a failure")
+    await propose.click()
+    await expect(told).to_contain_text("Proposed from 1 success and 1 failure.")
+    running, _ = site.open()
+    await page.get_by_label("Stored episodes that failed, by id").fill(running)
+    await propose.click()
+    await expect(told).to_contain_text("No proposal: recordings[")
+    await expect(told).to_contain_text("wanted a closed episode")
+
+
 async def test_a_draft_in_the_editor_is_confirmed_by_recordings(page: Page, two: Two) -> None:
     """What stands in the editor is held against the form's recordings; what does not confirm it is
     said, and leaves it as it is."""

@@ -305,6 +305,57 @@ def test_what_stood_before_the_first_step_is_no_deed() -> None:
 DRAWN_ID, MOMENT = "9f1c2e77-0b3a-4d1e-8a55-1f2e3d4c5b6a", "2026-03-06T12:00:00Z"
 
 
+@pytest.mark.parametrize(
+    ("filled_in", "clicks"), [("Name", []), ("City", ["Name"])], ids=["that one", "another one"]
+)
+def test_a_click_into_a_field_that_is_filled_in_is_no_deed_of_its_own(
+    filled_in: str, clicks: list[str]
+) -> None:
+    """Who goes there by the keyboard does the same."""
+    found = proposed([[[clicked("Name", role="textbox"), filled(filled_in, "Ada", trusted=True)]]])
+    clicked_on = [one["element_clicked"] for one in conditions(found) if "element_clicked" in one]
+    assert clicked_on == [{"role": "textbox", "name": name} for name in clicks]
+
+
+def redirected(to: str) -> Said:
+    hop = {"request": "r1", "method": "POST", "url": f"{ORIGIN}/orders", "status": 303}
+    return "request.redirected", hop | {"location": to}
+
+
+@pytest.mark.parametrize(
+    ("location", "opened", "asked"),
+    [
+        ("/orders/7", "/orders/7", "/orders/*"),
+        ("orders/7", "/orders/7", "/orders/*"),
+        (f"{ORIGIN}/orders/7?new=1", "/orders/7?new=1", "/orders/*"),
+        ("/orders/7", "/orders/7/receipt", "/orders/*/receipt"),
+        ("/orders/7", "/sales/7", "/sales/7"),
+        ("/products/12", "/products/12", "/products/12"),
+        ("/thanks", "/thanks", "/thanks"),
+    ],
+    ids=[
+        "what was made",
+        "by a relative address",
+        "by a whole address",
+        "below it",
+        "another page",
+        "a page that was open before",
+        "a page without a number",
+    ],
+)
+def test_the_number_of_what_one_success_made_is_left_open(
+    location: str, opened: str, asked: str
+) -> None:
+    """The site redirects what was sent to the page of what it made of it, which has another number
+    in the next run."""
+    steps = [[went("/products/12")], [clicked("Order"), redirected(location), went(opened)]]
+    pages = [
+        one["url_reached"]["url"] for one in conditions(proposed([steps])) if "url_reached" in one
+    ]
+    assert pages[-1] == asked
+    assert pages[0] == "/products/12"
+
+
 def test_what_looks_drawn_in_one_success_is_named() -> None:
     """Unless it was typed; of two successes what differs is not asked."""
 
@@ -444,6 +495,20 @@ def test_the_command_writes_a_task_that_passes_its_own_tests(
     assert spec["weights"]["goal"] >= 0.6
     assert "# in the instruction: lamp, 2" in out.read_text()
     assert main(["task", "propose", *arguments]) == 2, "it overwrites nothing"
+
+
+def test_recordings_of_one_name_are_told_apart_by_their_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As those of `milestoned watch` are, which writes `watch.mrec` into a folder."""
+    for folder in ("right", "wrong"):
+        (tmp_path / folder).mkdir()
+    good = write(tmp_path / "right" / "watch.jsonl", *order(1))
+    bad = write(tmp_path / "wrong" / "watch.jsonl", *order(1, item="desk"))
+    assert main(["task", "propose", "--from", good, "--against", bad]) == 0
+    text = capsys.readouterr().out
+    assert "of right/watch.jsonl" in text
+    assert "of watch.jsonl" not in text
 
 
 def test_nothing_shared_and_nothing_readable_are_said(

@@ -1,5 +1,6 @@
 // The form that proposes a task from recordings, or has one drafted from its instruction where there are none: files are
-// read here and sent as JSON, the YAML goes into the editor. Recordings confirm a draft that stands in the editor.
+// read here and sent as JSON, stored episodes by their ids, the YAML goes into the editor. Recordings confirm a draft that
+// stands in the editor.
 const place = document.getElementById("proposing");
 const form = place.querySelector("form");
 const told = place.querySelector(".proposed");
@@ -8,10 +9,15 @@ const OUTCOMES = ["good", "bad"];
 
 place.hidden = false;
 
-// What the agent was told in each chosen recording; what was written of a file stays while it is chosen.
-for (const outcome of OUTCOMES) form.elements[outcome].addEventListener("change", () => {
+// What the agent was told in each chosen recording; what was written of one stays while it is chosen. At each letter, not when
+// a field is left: the button that is pressed then would move away under the pointer.
+form.addEventListener("input", (event) => {
+  if (event.target.matches("[name=good], [name=bad], [name=good_ids], [name=bad_ids], [data-episode]")) askInstructions();
+});
+
+function askInstructions() {
   const before = toldOf();
-  const labels = OUTCOMES.flatMap((of) => [...form.elements[of].files]).map(({ name }) => {
+  const labels = listChosen().map(({ name }) => {
     const label = document.createElement("label");
     const input = document.createElement("input");
     Object.assign(input, { type: "text", maxLength: 10_000, autocomplete: "off", value: before.get(name) ?? "" });
@@ -21,7 +27,22 @@ for (const outcome of OUTCOMES) form.elements[outcome].addEventListener("change"
   });
   instances.querySelector(".told").replaceChildren(...labels);
   instances.hidden = labels.length < 2;
-});
+}
+
+// Files and stored episodes, successes first: { name, outcome, file } or { name, outcome, episode }.
+function listChosen() {
+  return OUTCOMES.flatMap((outcome) => [
+    ...[...form.elements[outcome].files].map((file) => ({ name: file.name, outcome, file })),
+    ...[...new Set([...pickedEpisodes(outcome), ...writtenEpisodes(outcome)])].map((episode) => ({ name: episode, outcome, episode })),
+  ]);
+}
+
+const pickedEpisodes = (outcome) =>
+  [...form.querySelectorAll("[data-episode]")].filter(({ value }) => value === outcome).map(({ dataset }) => dataset.episode);
+
+// An id, or the address of the episode's page.
+const writtenEpisodes = (outcome) =>
+  form.elements[`${outcome}_ids`].value.split(/[\s,]+/).filter(Boolean).map((text) => text.replace(/^.*\/episodes\//, "").replace(/[/?#].*$/, ""));
 
 const toldOf = () => new Map([...instances.querySelectorAll("[data-recording]")].map((input) => [input.dataset.recording, input.value.trim()]));
 
@@ -29,7 +50,7 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const buttons = form.querySelectorAll("button");
   const confirms = event.submitter?.value === "confirm";
-  const count = OUTCOMES.reduce((sum, outcome) => sum + form.elements[outcome].files.length, 0);
+  const count = listChosen().length;
   for (const button of buttons) button.disabled = true;
   show(line(count || confirms ? "Reading the recordings and comparing them…" : "Asking the judge's model for a draft…"));
   try {
@@ -54,14 +75,14 @@ async function propose() {
 
 async function chosen() {
   const recordings = [];
-  for (const outcome of OUTCOMES) {
-    for (const file of form.elements[outcome].files) recordings.push(await recording(file, outcome));
+  for (const { name, outcome, file, episode } of listChosen()) {
+    recordings.push(episode ? { name, outcome, episode } : await recording(file, outcome));
   }
   return recordings;
 }
 
 async function confirm() {
-  if (!form.elements.good.files.length) throw new Error("choose a recorded success: a draft is confirmed by one that reaches its goal");
+  if (!listChosen().some(({ outcome }) => outcome === "good")) throw new Error("choose a recorded success: a draft is confirmed by one that reaches its goal");
   const text = document.getElementById("text").value;
   if (!text.trim()) throw new Error("there is no draft below");
   const confirmed = await ask("/editor/confirm", { draft: text, recordings: await chosen() });

@@ -4,22 +4,16 @@ The parser's events are counted one after the other, without recursion: how deep
 aliases as often as they stand for something. Only what is within bounds is composed, which recurses
 in C and would end the process.
 
-`python -m api.core.yaml_text` reads standard input and writes {spec, lines} or {problem} as JSON:
-what strangers send is read there (api/core/yaml_apart.py), under limits of its own, where a crash
-of the parser is a refusal and nothing else.
+What strangers send the service reads in a process of its own (api/core/yaml_child.py).
 """
 
 from __future__ import annotations
 
 import math
 import re
-import sys
 from typing import Any
 
-import orjson
 import yaml
-
-from api.core.process_limits import limit_process
 
 Where = tuple[str | int, ...]
 Lines = dict[Where, int]
@@ -31,8 +25,6 @@ MAX_BYTES = 4 << 20
 MAX_WHOLE = 2**63 - 1
 """Whole numbers beyond this or its negative are no numbers of JSON readers."""
 MAX_DIGITS = 64
-MEMORY = 512 << 20
-CPU_S = 10
 
 
 class BadYamlError(ValueError):
@@ -213,20 +205,3 @@ def line_of(path: Where, lines: Lines) -> int | None:
     while where and where not in lines:
         where = where[:-1]
     return lines.get(where)
-
-
-def main() -> None:
-    """Read standard input, answer on standard output."""
-    limit_process(CPU_S, MEMORY)
-    try:
-        spec, lines = read_yaml(sys.stdin.buffer.read(MAX_BYTES + 1).decode())
-        answer: dict[str, object] = {"spec": spec, "lines": list(lines.items())}
-    except UnicodeDecodeError as error:
-        answer = {"problem": [None, f"byte {error.start}", "UTF-8 text"]}
-    except BadYamlError as error:
-        answer = {"problem": [error.line, error.found, error.wanted]}
-    sys.stdout.buffer.write(orjson.dumps(answer))
-
-
-if __name__ == "__main__":
-    main()
