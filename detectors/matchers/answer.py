@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from detectors.matchers.facts import FactsMatch, value_schema
+from detectors.matchers.facts import FactsMatch, Wanted, value_schema
 from detectors.matchers.faults import answers
 from detectors.model.json_types import Schema
 
@@ -34,3 +35,7 @@ class ValueMatch:
     def matches(self, value: object) -> bool:
         """Whether ``value`` is the one that is wanted; a number is no text, and 1 is not true."""
         return self.facts.matches({"value": value})
+
+    def judged(self, value: object, judge: Callable[[Wanted, object], bool | None]) -> bool | None:
+        """As `matches`, as ``judge`` has it; None where nobody knows."""
+        return self.facts.judged({"value": value}, lambda _, wanted, found: judge(wanted, found))

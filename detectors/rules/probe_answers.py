@@ -10,6 +10,7 @@ from detectors.matchers.facts import MAX_PATH_LENGTH, split_path, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.kept_back import MASKED, judge_fact
 from detectors.sdk.probe_facts import answer_keys
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
@@ -34,7 +35,7 @@ class ProbeAnswersArgs:
 
 
 @rule(
-    version=2,
+    version=3,
     component="goal",
     hears=("probe.answered",),
     args=ProbeAnswersArgs,
@@ -46,8 +47,8 @@ def probe_answers(event: Event, world: World, args: ProbeAnswersArgs) -> Iterato
     """The result of a probe, which the task declares under `probes`, matches. True until the probe
     gives another result; a result that matched at the start earns nothing.
 
-    While a probe fails, or its result is too long to be recorded whole, the steps that depend on
-    it are unobserved, not worth 0.
+    While a probe fails, its result is too long to be recorded whole, or what is asked of it is
+    masked as a secret, the steps that depend on it are unobserved, not worth 0.
     """
     data = event.data
     if data.get("probe") != args.probe:
@@ -58,5 +59,9 @@ def probe_answers(event: Event, world: World, args: ProbeAnswersArgs) -> Iterato
         )
     value = data.get("value")
     value = value if args.path is None else value_at(value, split_path(args.path))
-    if args.value.matches(value):
-        yield Reading(1.0, f"probe:{args.probe}")
+    reading = Reading(1.0, f"probe:{args.probe}")
+    is_so = args.value.judged(value, judge_fact)
+    if is_so is None:
+        raise UnseenError(MASKED, reading)
+    if is_so:
+        yield reading

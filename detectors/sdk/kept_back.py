@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from detectors.matchers import TextMatch
 from detectors.matchers.facts import NumberRange, Wanted, is_as_wanted, value_at
-from detectors.matchers.masked import MASK, judge_text
+from detectors.matchers.masked import MASK, judge_json, judge_text
 from detectors.model.kinds.shapes import Path
 from detectors.model.types import Event
 from detectors.sdk.condition_reads import Read
@@ -25,6 +25,8 @@ def judge_fact(wanted: Wanted, value: object) -> bool | None:
     """Whether a value is what is wanted at its path; None where that hangs on what was masked."""
     if isinstance(wanted, TextMatch) and isinstance(value, str):
         return judge_text(wanted, value)
+    if isinstance(wanted, TextMatch) and isinstance(value, dict | list):
+        return judge_json(wanted, value)
     if isinstance(wanted, NumberRange) and value == MASK:
         return None  # a number that is masked becomes a text
     return is_as_wanted(wanted, value)

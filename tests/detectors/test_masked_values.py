@@ -9,6 +9,7 @@ import pytest
 from agentd.masking import Masker
 from detectors.model.types import Reward
 from detectors.sdk.kept_back import MASKED, SECRET_VALUE
+from tests.detectors.tables_probes import PROBES, probed
 from tests.support.logs import Said, episode, filled, finished, ruleset, run
 
 CARD = "4111 1111 1111 1111"
@@ -177,6 +178,36 @@ def test_what_hangs_on_a_masked_value_is_null(when: dict[str, Any], said: Said, 
 def test_what_does_not_hang_on_it_is_known(when: dict[str, Any], said: Said, worth: float) -> None:
     reward = reward_of(when, said)
     assert (reward.status, reward.reward) == ("sealed", worth)
+
+
+PIN = {"user": "ada", "pin": 7, "token": "abc", "cards": [{"id": 1, "number": 4111111111111111}]}
+ANSWERS: list[tuple[dict[str, Any], float | None]] = [
+    ({"path": "token", "value": "abc"}, None),
+    ({"path": "token", "value": {"glob": "*"}}, 1.0),
+    ({"path": "token", "value": None}, 0.0),
+    ({"path": "cards.0.number", "value": 4111111111111111}, None),
+    ({"path": "cards.0.id", "value": 2}, 0.0),
+    ({"path": "user", "value": "ada"}, 1.0),
+    ({"path": "user", "value": "bob"}, 0.0),
+    ({"path": "cards", "value": {"json": "$[0].number", "value": 4111111111111111}}, None),
+    ({"path": "cards", "value": {"json": "$[0].id", "value": 2}}, 0.0),
+    ({"path": "cards", "value": {"json": "$[0].id", "value": 1}}, 1.0),
+]
+
+
+@pytest.mark.parametrize(("wanted", "worth"), ANSWERS)
+def test_a_masked_answer_of_a_probe_is_not_known(
+    wanted: dict[str, Any], worth: float | None
+) -> None:
+    rules = ruleset(
+        {"id": "m", "component": "goal", "when": {"probe_answers": {"probe": "cart", **wanted}}},
+        weights={"goal": 1},
+        probes=PROBES,
+    )
+    at_start = probed({"user": "", "cards": [{"id": 0, "number": 0}]}, when="start")
+    came = probed(MASKER.mask_json(PIN))
+    (reward,) = run(rules, *episode([came], before=[at_start]))
+    assert reward.reward == worth
 
 
 SAME: list[tuple[dict[str, Any], Said, Said, float | None]] = [
