@@ -11,6 +11,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.cut_off import CUT_OFF
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import ENDS, LOST, is_servers
 from detectors.sdk.world import World
@@ -37,34 +38,37 @@ def other_request_made(event: Event, world: World, args: OtherRequestMadeArgs) -
     A guard: use it under `none_of`, in an `only_if` or a goal, to require that no other request
     was made. A request that a service worker or DevTools answered without the server does not
     count. If a request was sent and its answer was lost, its effect is not known: a step that it
-    could have changed is null.
+    could have changed is null. So is one that hangs on the end of an address that is too long.
     """
     data = event.data
     hops = [mapping(hop) for hop in as_list(data.get("hops"))]
     reading = Reading(1.0, f"request:{data.get('request')}")
-    if any(_is_meant(hop, args) and _is_taken(hop) for hop in hops):
+    is_answered = event.kind == "request.finished" or type(data.get("status")) is int
+    is_unanswered = not is_answered and data.get("sent") is True
+    is_cut_off = is_unanswered and data.get("canceled") is True
+    found = [_judge_meant(hop, args) for hop in hops if _is_taken(hop)]
+    if is_cut_off or (is_answered and _is_taken(data)):
+        found.append(_judge_meant(data, args))
+    if True in found:
         yield reading
-    elif not _is_meant(data, args):
-        return
-    elif event.kind == "request.finished" or type(data.get("status")) is int:
-        if _is_taken(data):
-            yield reading
-    elif data.get("sent") is True:
-        if data.get("canceled") is not True:
-            raise UnseenError(LOST, reading)
-        yield reading
+    elif is_unanswered and not is_cut_off and _judge_meant(data, args) is not False:
+        raise UnseenError(LOST, reading)
+    elif None in found:
+        raise UnseenError(CUT_OFF, reading)
 
 
-def _is_meant(hop: Mapping[str, object], args: OtherRequestMadeArgs) -> bool:
+def _judge_meant(hop: Mapping[str, object], args: OtherRequestMadeArgs) -> bool | None:
+    """Whether a request is one that the rule is about; None where that hangs on the end of an
+    address that is too long."""
     url = str(hop.get("url"))
     # Nobody hides behind a long query: of what is too long the beginning counts, and only its whole
     # path is allowed.
     asked = url if len(url) <= MAX_URL else url.partition("#")[0].partition("?")[0]
-    return (
-        args.method.matches(str(hop.get("method")).upper())
-        and args.url.matches(url[:MAX_URL])
-        and not any(allowed.matches(asked) for allowed in args.allowed)
-    )
+    if not args.method.matches(str(hop.get("method")).upper()):
+        return False
+    if any(allowed.matches(asked) for allowed in args.allowed):
+        return False
+    return True if args.url.matches(url[:MAX_URL]) else args.url.judge(url)
 
 
 def _is_taken(hop: Mapping[str, object]) -> bool:

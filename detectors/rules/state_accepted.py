@@ -13,6 +13,7 @@ from detectors.matchers.url import url_key
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
+from detectors.sdk.cut_off import CUT_OFF
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.request_facts import (
     ENDS,
@@ -69,7 +70,8 @@ def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Itera
     data = event.data
     lost = is_lost(event) and data.get("status") is None
     accepted = event.kind == "request.finished" and _OK.matches(data.get("status"))
-    if not (lost or accepted) or not _is_sent_there(data, args):
+    is_there = _judge_place(data, args)
+    if not (lost or accepted) or is_there is False:
         return
     verdict = args.facts.judge_share(data.get("body"))
     key = f"state:{args.url.origin}{args.url.path}"
@@ -77,6 +79,8 @@ def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Itera
     could = Reading(_level(verdict.most, args), key)
     if lost:
         raise UnseenError(LOST, could)
+    if is_there is None:
+        raise UnseenError(CUT_OFF, could)
     if is_partial(data.get("body")):
         raise UnseenError(PARTIAL, reading._replace(level=1.0))
     if could.level > reading.level:
@@ -88,10 +92,11 @@ def _level(share: float, args: StateAcceptedArgs) -> float:
     return 0.0 if args.whole and share < 1.0 else share
 
 
-def _is_sent_there(data: Mapping[str, object], args: StateAcceptedArgs) -> bool:
-    """Whether the request went to the address, without a redirect, and to the server itself."""
-    if not args.url.matches(str(data.get("url"))) or not args.method.matches(
-        str(data.get("method"))
-    ):
+def _judge_place(data: Mapping[str, object], args: StateAcceptedArgs) -> bool | None:
+    """Whether the request went to the address, without a redirect, and to the server itself; None
+    where that hangs on the end of an address that is too long."""
+    if not args.method.matches(str(data.get("method"))):
         return False
-    return is_servers(data) and not data.get("hops")
+    if not is_servers(data) or data.get("hops"):
+        return False
+    return args.url.judge(str(data.get("url")))

@@ -112,6 +112,21 @@ UNKNOWN: dict[str, tuple[dict[str, Any], list[Said]]] = {
         {"request_accepted": {"method": "POST", "url": "/order", "redirect_to": QUERY}},
         [REDIRECTED],
     ),
+    "another request": ({"other_request_made": {"url": QUERY}}, [ASKED]),
+    "another request that was redirected": (
+        {"other_request_made": {"url": QUERY}},
+        [finished("GET", "/done", 200, hops=[{**HOP, "url": f"{ORIGIN}/x?b={LONG}&a=1"}])],
+    ),
+    "a document": (
+        {
+            "state_accepted": {
+                "url": QUERY,
+                "method": "POST",
+                "facts": [{"path": "$.theme", "value": "Dark"}],
+            }
+        },
+        [finished("POST", f"/x?b={LONG}&a=1", 200, body={"text": '{"theme":"Dark"}'})],
+    ),
     "a download": ({"download_finished": {"url": QUERY}}, [DOWNLOAD]),
 }
 
@@ -149,7 +164,16 @@ def test_of_what_is_done_on_a_page_nobody_knows_whether_it_was_the_wanted_one(ru
     assert on_page(rule, f"/y?b={LONG}&a=1") == 0.0
 
 
-@pytest.mark.parametrize("name", ["a request's query", "where a redirect led to", "a download"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a request's query",
+        "where a redirect led to",
+        "another request",
+        "a document",
+        "a download",
+    ],
+)
 def test_the_site_and_path_of_a_long_address_rule_it_out(name: str) -> None:
     when, [(kind, data)] = UNKNOWN[name]
     elsewhere: Said = (kind, {**data, "url": data["url"].replace("/x?", "/y?")})
