@@ -41,6 +41,13 @@ def collected() -> Iterator[list[Fault]]:
         _COLLECTED.reset(token)
 
 
+def report_fault(fault: Fault) -> None:
+    """Add a fault to those that are collected now, if they are."""
+    found = _COLLECTED.get()
+    if found is not None:
+        found.append(fault)
+
+
 def answers(otherwise: object) -> Callable[[Method], Method]:
     """Make a method give ``otherwise`` where it fails, and report the `Fault`."""
 
@@ -54,9 +61,7 @@ def answers(otherwise: object) -> Callable[[Method], Method]:
                 # nobody knows
                 raise
             except Exception as error:  # noqa: BLE001 - a parser met a text that it was not made for
-                found = _COLLECTED.get()
-                if found is not None:
-                    found.append(Fault(_name(self), type(error).__name__))
+                report_fault(Fault(_name(self), type(error).__name__))
                 return otherwise
 
         call.otherwise = otherwise  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from detectors.matchers import third_party
+from detectors.matchers.faults import Fault, report_fault
 from detectors.model.budget import meter
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.shapes import Path
@@ -18,6 +19,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.cel_plan import FAILURES, plan_of
 from detectors.sdk.cel_reads import calls, can_name, is_true_by_beginning, reads_of_cel
+from detectors.sdk.cel_types import Need, explain_mismatch, is_unlike, needs_of_event
 from detectors.sdk.condition_reads import Read, Reads, asks_of_reads, check_reads
 from detectors.sdk.cut_off import Beginning, hangs_on, without
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
@@ -59,6 +61,14 @@ class CelArgs:
             _check(self.distinct)
         check_reads(self.kind, self.reads)
 
+    def explain_mismatches(self) -> Iterator[tuple[str, str]]:
+        """Yield the argument and what is expected for what compares things that are never alike."""
+        for name, text in (("expression", self.expression), ("distinct", self.distinct)):
+            is_condition = name == "expression"
+            wrong = text and explain_mismatch(self.kind, text, is_condition=is_condition)
+            if wrong:
+                yield name, wrong
+
     @property
     def reads(self) -> Reads:
         """What it reads of an event."""
@@ -72,6 +82,11 @@ class CelArgs:
 @lru_cache(maxsize=256)
 def _reads(kind: str, expression: str, distinct: str | None) -> Reads:
     return reads_of_cel(kind, expression, *([distinct] if distinct else []))
+
+
+@lru_cache(maxsize=256)
+def _needs(kind: str, expression: str) -> tuple[Need, ...]:
+    return needs_of_event(kind, expression)
 
 
 def _check(text: str) -> None:
@@ -102,7 +117,11 @@ def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
     does what a window contained when it opened (`initial`), unless it reads `data.initial`.
 
     The expression reads one event and nothing else: no clock, no other event, no file. If it
-    fails, as on a missing key, it is not true; test with `has(data.key)` first. Its cost for an
+    fails, as on a missing key, it is not true; test with `has(data.key)` first. Nothing is
+    converted: an expression that compares a number of the event's kind with a text is refused, and
+    what came from elsewhere, such as a tool's result, raises the alarm `matcher_failed` where it is
+    of another type than what it is compared with; write `int(...)`, `double(...)` or `string(...)`
+    around it. The expression's cost for an
     event is bounded beforehand, by the expression and the size of the event: 500,000 values read
     or copied, for all rules of a task together. A `map` or `filter` whose body reads only its
     element costs as much as its elements; one that reads more copies its result for each of them.
@@ -119,6 +138,8 @@ def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
     shown = {name: value for name, value in data.items() if name not in kept}
     known = {"data": shown, "kind": event.kind, "url": world.url(str(data.get("frame")))}
     value, is_hidden = _known_value(args.kind, args.expression, known, hidden)
+    if not is_hidden and _is_mistyped(args.kind, args.expression, known):
+        report_fault(Fault("comparison", "TypeError"))
     if value is not True and not is_hidden:
         return
     reading = Reading(1.0, "cel")
@@ -137,6 +158,16 @@ def _is_countable(event: Event, args: CelArgs) -> bool:
     if by_script(event) and not args.reads.names("trusted"):
         return False
     return event.data.get("initial") is not True or args.reads.names("initial")
+
+
+def _is_mistyped(kind: str, expression: str, known: dict[str, Any]) -> bool:
+    """Whether what the expression gives hangs on something in the event that is of another type
+    than what it is compared with."""
+    unlike = {need.path for need in _needs(kind, expression) if is_unlike(known["data"], need)}
+    if not unlike:
+        return False
+    rest = None if any("*" in path for path in unlike) else without(known["data"], unlike)
+    return rest is None or _value(expression, {**known, "data": rest}) is None
 
 
 def _known_value(

@@ -39,17 +39,19 @@ class ObservedArgs:
     def __post_init__(self) -> None:
         check_kind(self.kind)
         check_reads(self.kind, self.reads)
-        for path, wanted in () if self.where is None else self.where.facts:
-            expected = check_type(wanted, plain_types_at(self.kind, path))
-            if expected is not None:
-                raise ValueError(
-                    f"where: {'.'.join(path)} of {self.kind} is never that; expected {expected}"
-                )
         fields = {field.removesuffix("?") for field in KINDS[self.kind].fields}
         for name, given, needed in (("app", self.app, "app"), ("url", self.url, "frame")):
             if given is not None and needed not in fields:
                 what = "an application" if name == "app" else "a frame"
                 raise ValueError(f"{name}: {self.kind} is not told of {what}")
+
+    def explain_mismatches(self) -> Iterator[tuple[str, str]]:
+        """Yield the argument and what is expected for each fact that no event of the kind has."""
+        for path, wanted in () if self.where is None else self.where.facts:
+            expected = check_type(wanted, plain_types_at(self.kind, path))
+            if expected is not None:
+                place = ".".join(path)
+                yield "where", f"{place} of {self.kind} is never that; expected {expected}"
 
     @property
     def reads(self) -> Reads:

@@ -219,6 +219,9 @@ def read_args(reader: TaskReader, cls: type, spec: Json, path: Path) -> Any:
         made = cls(**values)
     except ValueError as error:  # a dataclass's own check of its arguments together
         raise SpecError(path, spec, str(error)) from None
+    explain = getattr(made, "explain_mismatches", None)
+    for name, expected in () if explain is None else explain():
+        reader.note_new((*path, name), spec[name], expected)
     if values.get("loaded") is not None and getattr(made, "url", made) is None:
         raise SpecError((*path, "loaded"), values["loaded"], "it only beside `url`, the address")
     return made
@@ -228,9 +231,12 @@ def parse_args(cls: type, spec: Json, path: Path, origin: str | None) -> Any:
     """Read a rule's arguments as `read_args`. Raises `SpecError` naming the first wrong one."""
     reader = TaskReader(origin=origin)
     try:
-        return read_args(reader, cls, spec, path)
+        args = read_args(reader, cls, spec, path)
     except NotedError:
         raise reader.problems[0] from None
+    if reader.problems:
+        raise reader.problems[0]
+    return args
 
 
 def _type_of(hint: Any, where: str) -> JsonType[Any]:

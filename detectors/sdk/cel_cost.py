@@ -43,6 +43,8 @@ _TOKEN = re.compile(
 _BETWEEN = re.compile(r"(?:\s|//[^\n]*+)*+")
 _BINARY = ({"||"}, {"&&"}, {"<", "<=", ">", ">=", "==", "!=", "in"}, {"+", "-"}, {"*", "/", "%"})
 """Operators from the weakest to the strongest."""
+_COMPARING = 2
+"""Place of the comparisons among them."""
 
 
 class Value(NamedTuple):
@@ -87,6 +89,23 @@ class Name(NamedTuple):
     binder: int
 
 
+class Comparison(NamedTuple):
+    """Two parts of an expression and the operator between them: tokens ``start`` to ``mark`` and
+    from behind it to ``end``."""
+
+    start: int
+    mark: int
+    end: int
+
+
+class Method(NamedTuple):
+    """A method that is called on tokens ``start`` to ``dot``."""
+
+    name: str
+    start: int
+    dot: int
+
+
 @dataclass(slots=True)
 class Loop:
     """A `map` or `filter`: tokens ``start`` to ``end``, those of what it is over up to ``dot``;
@@ -124,6 +143,8 @@ class ExpressionReader:
         self.spans: list[tuple[int, int]] = []
         self.names: list[Name] = []
         self.loops: list[Loop] = []
+        self.comparisons: list[Comparison] = []
+        self.methods: list[Method] = []
         self._bound: list[str] = []
         at = 0
         while (at := _BETWEEN.match(text, at).end()) < len(text):  # type: ignore[union-attr]
@@ -171,10 +192,14 @@ class ExpressionReader:
     def _binary(self, level: int) -> Part:
         if level == len(_BINARY):
             return self._unary()
+        start = self._at
         part = self._binary(level + 1)
         while self._kind in ("mark", "name") and self.token in _BINARY[level]:
+            mark = self._at
             joins = self._take() == "+"
             part = Part(_both(part.bound, self._binary(level + 1).bound, joins))
+            if level == _COMPARING:
+                self.comparisons.append(Comparison(start, mark, self._at))
         return part
 
     def _unary(self) -> Part:
@@ -201,6 +226,7 @@ class ExpressionReader:
             elif name in LOOPS:
                 part = self._loop(Loop(name, "", start, dot, len(self._bound)), part)
             else:
+                self.methods.append(Method(name, start, dot))
                 part = self._called(name, part)
         return part
 
