@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
+import structlog
 from sqlalchemy import bindparam, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -41,6 +42,7 @@ _CACHED = 10_000
 _KEPT_S = 60.0
 """How long a token that nobody uses is remembered, in seconds."""
 
+log = structlog.get_logger(__name__)
 _FIND = select(tokens).where(
     tokens.c.hash == bindparam("hash"),
     tokens.c.revoked_at.is_(None),
@@ -183,13 +185,15 @@ class Tokens:
         hashed = token_hash(token)
         row = await self._database.first(select(tokens.c.id).where(tokens.c.hash == hashed))
         async with self._database.write() as conn:
-            await conn.execute(
+            ended = await conn.execute(
                 update(tokens)
                 .where(
                     tokens.c.label == label, tokens.c.hash != hashed, tokens.c.revoked_at.is_(None)
                 )
                 .values(revoked_at=now())
             )
+        if ended.rowcount:
+            log.warning("The first admin token is another one than before, which ends.", of=label)
         if row is None:
             with suppress(IntegrityError):  # a replica that started at the same time was faster
                 await self._insert(token, "admin", label, Terms())

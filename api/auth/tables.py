@@ -4,6 +4,8 @@
 ``requests_per_s`` is the token's own where the service's does not fit it. ``expires_at`` is UTC
 text of one length, so that it sorts as time. An append token outlives its episode, so that its
 daemon hears what became of it.
+
+``installation`` has what the services of one database share: the fingerprint of their secret.
 """
 
 from __future__ import annotations
@@ -26,4 +28,11 @@ tokens = Table(
     Column("expires_at", String(32)),
     Column("last_used", String(32)),
     Column("requests_per_s", Float),
+)
+
+installation = Table(
+    "installation",
+    metadata,
+    Column("name", String(32), primary_key=True),
+    Column("value", String(64), nullable=False),
 )

@@ -13,14 +13,16 @@ from typing import Annotated
 
 from api.audit.owning import claim
 from api.audit.store import Audits
+from api.auth import secret_owner
 from api.cli.common import STORE, Store, hold_file, read_days, read_pair
 from api.core.errors import UnavailableError
-from api.core.keys import KeyFileError
+from api.core.keys import KeyFileError, load_keys
 from api.core.notify import Notifier
 from api.core.settings import Settings, async_url
 from api.core.signing import Signer
 from api.db.database import Database, file_of, is_missing, now
 from api.db.migrate import current, latest_revision, upgrade
+from api.episodes.tokens import add_append_tokens
 from api.ingest.strangers import Strangers
 from api.service.copy import MoveError, move
 from api.service.removal import Removal
@@ -47,6 +49,12 @@ def check(*, store: Store = STORE) -> int:
 def adopt_key(*, store: Store = STORE) -> int:
     """Sign with this key from now on, though another signed until now."""
     return _run(store, _adopt)
+
+
+@app.command
+def adopt_secret(*, store: Store = STORE) -> int:
+    """Go on with this secret, though another one was the database's until now."""
+    return _run(store, _adopt_secret)
 
 
 @app.command
@@ -159,6 +167,25 @@ async def _adopt(settings: Settings) -> int:
     print(
         "signed with this key once every service on this database is restarted; `milestoned audit"
         " verify` names each note of the other one"
+    )
+    return 0
+
+
+async def _adopt_secret(settings: Settings) -> int:
+    # A service that runs would go on with the other one.
+    with _held_alone(settings) as is_held:
+        if not is_held:
+            return 2
+        database = Database(settings.database)
+        try:
+            await upgrade(database)
+            await secret_owner.adopt_secret(database, settings)
+            added = await add_append_tokens(database, load_keys(settings))
+        finally:
+            await database.close()
+    print(
+        f"this secret is the database's once every service on it is restarted; {added} open"
+        " episodes have a token of it beside the one that their daemon holds"
     )
     return 0
 

@@ -20,6 +20,7 @@ import orjson
 import uvicorn
 from cyclopts import Parameter
 
+from api.auth.secret_owner import claim_secret
 from api.cascade.stages import StageError
 from api.cli.common import (
     STORE,
@@ -342,6 +343,7 @@ async def _unfit(settings: Settings) -> KeyFileError | UnavailableError | None:
         database = Database(settings.database)
         try:
             await upgrade(database)
+            await claim_secret(database, settings)
         finally:
             await database.close()
     except (KeyFileError, UnavailableError) as error:

@@ -792,6 +792,7 @@ OTHERS = {
     "db upgrade": "the schema",
     "db check": "the schema",
     "db adopt-key": "a key",
+    "db adopt-secret": "a secret",
     "db prune": "tombstones",
     "db move": "copies",
     "convert": "a recording, and how many events and steps; what they come to as `replay` says it",

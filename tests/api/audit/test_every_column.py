@@ -105,6 +105,7 @@ UNPROVEN: dict[str, dict[str, str] | str] = {
     "tokens": {"hash": _ACCESS, "episode": _ACCESS, "revoked_at": _ACCESS, "expires_at": _ACCESS,
                "last_used": _ACCESS, "requests_per_s": _ACCESS},
     "tombstones": {"intent": _KEY},
+    "installation": "whose secret the services have: another one's start is refused",
     "verdicts": _VERDICTS,
     "closings": _QUEUE,
     "packings": _QUEUE,
