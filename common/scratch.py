@@ -20,11 +20,12 @@ OWNER = ".owner"
 
 class Scratch:
     """A new folder whose name begins with ``prefix``; what dead processes of this user left under
-    that is removed."""
+    that is removed. ``parent``: where it is made, the system's folder of temporary files if not
+    said."""
 
-    def __init__(self, prefix: str) -> None:
-        remove_abandoned(prefix)
-        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+    def __init__(self, prefix: str, parent: Path | None = None) -> None:
+        remove_abandoned(prefix, parent)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         # Locked under another name first: whoever finds it as the owner's file finds it locked.
         made = self.path / f"{OWNER}.new"
         self._fd = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -43,20 +44,20 @@ class Scratch:
 
 
 @contextlib.contextmanager
-def scratch_folder(prefix: str) -> Iterator[Path]:
+def scratch_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
     """Give a new `Scratch` folder that is removed with the block, or by the next process that makes
     one of that ``prefix`` if this one is killed in it."""
-    scratch = Scratch(prefix)
+    scratch = Scratch(prefix, parent)
     try:
         yield scratch.path
     finally:
         scratch.remove()
 
 
-def remove_abandoned(prefix: str) -> None:
+def remove_abandoned(prefix: str, parent: Path | None = None) -> None:
     """Remove this user's folders whose processes are dead; what cannot be removed stays."""
     with contextlib.suppress(OSError):
-        for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        for path in (parent or Path(tempfile.gettempdir())).glob(f"{prefix}*"):
             with contextlib.suppress(OSError):
                 _remove_unlocked(path)
 

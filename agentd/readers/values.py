@@ -10,6 +10,7 @@ import orjson
 from agentd.readers.bounds import MAX_DEPTH, DamagedError, HeavyError
 from agentd.readers.request import Facts, ReadRequest
 from agentd.readers.texts import whole
+from detectors.model.safe_json import check_memory
 
 MAX_YAML_DEPTH = 8 * MAX_DEPTH
 """Beyond it making values of YAML would end the process; facts are reported to a smaller depth."""
@@ -20,6 +21,7 @@ def read_json(file: BinaryIO, request: ReadRequest) -> Facts:
     try:
         return {"value": orjson.loads(whole(file).removeprefix(b"\xef\xbb\xbf"))}
     except orjson.JSONDecodeError as error:
+        check_memory(error)
         raise DamagedError(f"no JSON: {error}") from None
 
 

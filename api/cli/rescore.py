@@ -70,6 +70,9 @@ class RescoreSettings:
     out: Annotated[
         Path | None, option("keep the results; an interrupted run goes on", "FILE.jsonl")
     ] = None
+    force: Annotated[
+        bool, option("replace --out also if what is there holds no results of a rescore")
+    ] = False
     json: Annotated[bool, option("one JSON object a changed episode, then the summary")] = False
     workers: Annotated[
         int | None, option("processes (default: one a core)", "N", whole_number(1, MAX_PROCESSES))
@@ -115,7 +118,9 @@ def _rescore(recordings: Sequence[Path], args: RescoreSettings) -> int:
         return answers(batches, args.engine, workers, args.ray)
 
     with ExitStack() as closing:
-        results = closing.enter_context(Results(args.out, work.plan)) if args.out else None
+        results = None
+        if args.out is not None:
+            results = closing.enter_context(Results(args.out, work.plan, force=args.force))
         again = closing.enter_context(_again(args, results)) if args.ask_again else None
         bar = closing.enter_context(
             tqdm(total=work.count, unit="episode", disable=None, leave=False)

@@ -211,7 +211,7 @@ async def while_known(
     """A stream for as long as its token is in force: one that is revoked or expires ends it at the
     next word."""
     async for sent in body:
-        if not await _is_in_force(parts.tokens, token):
+        if not await is_in_force(parts.tokens, token):
             return
         yield sent
 
@@ -224,12 +224,12 @@ async def while_permitted(
     Raises `UnauthorizedError` instead of the next piece.
     """
     async for sent in body:
-        if not await _is_in_force(parts.tokens, token):
+        if not await is_in_force(parts.tokens, token):
             raise UnauthorizedError("authorization: the token ended while the file was sent")
         yield sent
 
 
-async def _is_in_force(tokens: Tokens, token: str) -> bool:
+async def is_in_force(tokens: Tokens, token: str) -> bool:
     """Whether ``token`` is known; also where nobody can tell now."""
     with suppress(UnavailableError):
         try:

@@ -16,7 +16,7 @@ from api.proposal.candidates import TaskCandidate
 from api.suggestions.event_values import split_address
 from detectors.matchers.typed_base import json_text
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
-from detectors.model.safe_json import mapping
+from detectors.model.safe_json import mapping, read_json
 from detectors.model.types import Event
 from detectors.sdk.request_facts import is_partial
 
@@ -103,7 +103,7 @@ def _document(event: Event) -> JsonObject | None:
     if is_partial(body) or not isinstance(text, str):
         return None
     try:
-        found: JsonValue = orjson.loads(text)
+        found: JsonValue = read_json(text)
     except orjson.JSONDecodeError:
         return None
     return found if isinstance(found, Mapping) and not _is_call(found) else None

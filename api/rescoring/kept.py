@@ -21,6 +21,8 @@ from common.regular_file import open_regular
 from detectors.model.codec import canonical
 
 FORMAT = 2
+MAX_HEADER = 4_096
+"""Bytes of a first line that are looked at, of a file that may be none of results."""
 _UNFINISHED = "0" * 64
 """In the place of the digest, while lines are still added."""
 
@@ -33,10 +35,12 @@ class Results:
     """Writes one results file; ``plan`` is the digest of what is scored by what. Use as a context
     manager.
 
-    ``begun``: an earlier run is gone on with.
+    ``force``: also in the place of a file that holds no results. ``begun``: an earlier run is gone
+    on with.
     """
 
-    def __init__(self, path: Path, plan: str) -> None:
+    def __init__(self, path: Path, plan: str, *, force: bool = False) -> None:
+        self._force = force
         self._path, self._part = path, path.with_name(path.name + ".part")
         self._plan = plan
         self._file: BinaryIO | None = None
@@ -44,15 +48,21 @@ class Results:
 
     def __enter__(self) -> Results:
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        if not (self._force or _is_replaceable(self._path)):
+            raise ResultsError(
+                f"--out {self._path}: is there and holds no results of a rescore; expected another"
+                " file, or --force to replace it"
+            )
         if self._part.exists():
             open_regular(self._part).close()
         self._file = self._part.open("a+b")
         self._file.seek(0)
         header = self._file.readline()
-        if not header.endswith(b"\n"):
+        started = _header(self._plan, _UNFINISHED)
+        if not header.endswith(b"\n") and started.startswith(header):
             self._file.truncate(0)
-            self._file.write(_header(self._plan, _UNFINISHED))
-        elif _without_digest(header) != _header(self._plan, _UNFINISHED):
+            self._file.write(started)
+        elif _without_digest(header) != started:
             self._file.close()
             raise ResultsError(
                 f"{self._part}: was begun by a run over other episodes, rules or options; remove it"
@@ -155,6 +165,19 @@ class Kept:
     def names(self) -> dict[str, str]:
         """The name of each episode, by its content."""
         return {content: name for content, (_, name) in self._at.items()}
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Whether there is no file, an empty one, or one of results."""
+    if not path.exists():
+        return True
+    with open_regular(path) as file:
+        first = file.readline(MAX_HEADER)
+    try:
+        header = orjson.loads(first or b'{"milestoned":"results"}')
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(header, dict) and header.get("milestoned") == "results"
 
 
 def _header(plan: str, digest: str) -> bytes:

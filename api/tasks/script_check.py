@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -36,6 +37,9 @@ FLAGS = (
 TOTAL_S = 30.0
 """What the browser's start and all expressions may take together, in seconds."""
 EVALUATE_MS = 500
+MAX_FOLDER = 48
+"""Bytes of a folder's path in which the browser's sockets are made."""
+_SHORT = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 
 
 class NotTriedError(Exception):
@@ -98,7 +102,7 @@ with the process that its first one names."""
 def _browser(executable: str, deadline: float) -> Iterator[str]:
     """The address of a browser of its own, with a profile that goes with it."""
     sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
-    with scratch_folder("milestoned-check-") as profile:
+    with scratch_folder("milestoned-check-", _short_folder()) as profile:
         browser = [executable, *FLAGS, *sandbox, f"--user-data-dir={profile}", "about:blank"]
         process = subprocess.Popen(
             [sys.executable, "-I", "-c", _TIED, str(os.getpid()), *browser],
@@ -106,6 +110,7 @@ def _browser(executable: str, deadline: float) -> Iterator[str]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            env={**os.environ, "TMPDIR": str(profile)},
         )
         try:
             yield _address(process, profile / "DevToolsActivePort", deadline)
@@ -113,6 +118,20 @@ def _browser(executable: str, deadline: float) -> Iterator[str]:
             with suppress(ProcessLookupError):  # it may have ended by itself
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def _short_folder() -> Path:
+    """Where temporary files may be whose sockets' paths stay within the 107 bytes of the system:
+    the browser ends at once with a longer one. Raises `NotTriedError`."""
+    usual = Path(tempfile.gettempdir())
+    for folder in (usual, *_SHORT):
+        is_short = len(os.fsencode(folder)) <= MAX_FOLDER
+        if is_short and folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    raise NotTriedError(
+        f"TMPDIR {usual}: {len(os.fsencode(usual))} bytes, expected at most {MAX_FOLDER}: the"
+        " browser's socket is made below it"
+    )
 
 
 def _address(process: subprocess.Popen[bytes], port_file: Path, deadline: float) -> str:

@@ -30,6 +30,7 @@ from detectors.matchers.values import (
 from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
+from detectors.model.safe_json import read_json
 from detectors.model.types import Json
 
 Path = tuple[str | int, ...]
@@ -343,7 +344,7 @@ def documents_of(
         return ()
     if kind == "json":
         try:
-            found = orjson.loads(text)
+            found = read_json(text)
         except orjson.JSONDecodeError:
             return ()
         listed = found if isinstance(found, list) else [found]
@@ -364,7 +365,7 @@ def _opened(document: Mapping[str, object]) -> Mapping[str, object]:
     for name, value in document.items():
         if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
             try:
-                opened[name] = orjson.loads(value)
+                opened[name] = read_json(value)
             except orjson.JSONDecodeError:
                 continue
     return opened

@@ -17,6 +17,7 @@ from detectors.matchers.places import degrees
 from detectors.matchers.typed_base import json_text
 from detectors.matchers.url import MAX_URL
 from detectors.matchers.words import number_in_words
+from detectors.model.safe_json import read_json
 
 MAX_CHARACTERS = 262_144
 SHORT = 256
@@ -230,7 +231,7 @@ def _json(raw: object) -> str:
     if not isinstance(raw, str):
         raise ValueError("a text that is JSON")
     try:
-        found = json_text(orjson.loads(text_key(raw)))
+        found = json_text(read_json(text_key(raw)))
     except orjson.JSONDecodeError:
         found = ""
     if not found:

@@ -18,6 +18,7 @@ from detectors.matchers.values import whole_body
 from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
+from detectors.model.safe_json import read_json
 
 MAX_FACTS = 256
 _LISTS = ("all", "none", "without")
@@ -157,7 +158,7 @@ class StateMatch:
 def _document(text: str) -> object:
     # A task has many facts of one document; it is read once.
     try:
-        return orjson.loads(text)
+        return read_json(text)
     except orjson.JSONDecodeError:
         return None
 

@@ -14,6 +14,7 @@ from detectors.matchers.lenient import Lenient, Read
 from detectors.matchers.structures import MAX_ITEMS, is_assignable
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, fields_schema, object_schema
+from detectors.model.safe_json import read_json
 
 MAX_DEPTH = 8
 PART: Schema = {"$ref": "#/$defs/structure"}
@@ -149,7 +150,7 @@ def _object(text: str, read: Read | None) -> object:
 
 def _read(text: str) -> Any:
     try:
-        return orjson.loads(text.encode("utf-8", "replace"))
+        return read_json(text.encode("utf-8", "replace"))
     except orjson.JSONDecodeError:
         return None
 

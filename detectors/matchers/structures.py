@@ -14,6 +14,7 @@ from detectors.matchers.answer import ValueMatch
 from detectors.matchers.text import TextMatch
 from detectors.matchers.typed_base import Form, Path, json_text, read_each
 from detectors.model.errors import SpecError
+from detectors.model.safe_json import read_json
 from detectors.model.types import Json
 
 W = TypeVar("W")
@@ -57,7 +58,7 @@ def _same(
 
 def _json(text: str) -> Json:
     try:
-        return orjson.loads(text.encode("utf-8", "replace"))
+        return read_json(text.encode("utf-8", "replace"))
     except orjson.JSONDecodeError:
         return None
 

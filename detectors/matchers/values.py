@@ -21,7 +21,7 @@ from detectors.matchers.text import TEXT_FORM, TextMatch
 from detectors.matchers.typed_base import json_text
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, fields_schema, object_schema
-from detectors.model.safe_json import mapping
+from detectors.model.safe_json import mapping, read_json
 from detectors.model.types import Json
 
 BodyType = Literal["form", "json"]
@@ -205,7 +205,7 @@ def body_fields(
     kind = read_as or body_type(mime)
     if kind == "json":
         try:
-            root = orjson.loads(text)
+            root = read_json(text)
         except orjson.JSONDecodeError:
             return lambda name: ()
         return lambda name: _json_values(root, name)

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from detectors.model.safe_json import check_memory
 from detectors.model.types import Event, Segment
 from detectors.model.wire_versions import WIRE, current
 
@@ -159,6 +160,7 @@ def _header(line: bytes) -> dict[str, Any]:
     try:
         header = orjson.loads(line)
     except orjson.JSONDecodeError as error:
+        check_memory(error)
         raise CodecError(f"header: not JSON: {error}") from None
     if not isinstance(header, dict) or any(name not in header for name in _HEADER):
         raise CodecError(f"header: wanted an object with {', '.join(_HEADER)}, got {line[:120]!r}")
@@ -192,6 +194,7 @@ def _events(episode: str, first: int, lines: Sequence[bytes]) -> Iterable[Event]
             row = orjson.loads(line)
             number, at, source, kind, data = row
         except orjson.JSONDecodeError as error:
+            check_memory(error)
             raise CodecError(f"event {seq}: not JSON: {error}") from None
         except (TypeError, ValueError):
             raise CodecError(

@@ -5,6 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
+_NO_MEMORY = "Not enough memory"
+"""How orjson's message begins where it is no fault of the text."""
+
+
+def read_json(text: str | bytes) -> Any:
+    """Return what a JSON text says. Raises `orjson.JSONDecodeError` for what is none, and
+    `MemoryError` where memory does not suffice: orjson says the former of that too."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        check_memory(error)
+        raise
+
+
+def check_memory(error: orjson.JSONDecodeError) -> None:
+    """Raise `MemoryError` if it was memory that did not suffice, and not JSON that is wrong."""
+    if error.msg.startswith(_NO_MEMORY):
+        raise MemoryError(error.msg) from None
+
 
 def mapping(value: object) -> Mapping[str, Any]:
     """The object that ``value`` is, or an empty one."""

@@ -3,12 +3,14 @@ there is one."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import orjson
 import pytest
 
 from api.cli.main import main
+from api.tasks import script_check
 from api.tasks.script_check import NotTriedError, try_expressions
 from tests.support.chromium import needs_chromium
 
@@ -92,3 +94,29 @@ def test_a_browser_that_does_not_come_up_is_waited_for_no_longer_than_its_bound(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotTriedError, match=reason):
         try_expressions([("probes[0]", "1")], total_s=2.0)
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_a_long_folder_of_temporary_files_does_not_end_the_browser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended with -6: the path of its socket was longer than the system takes."""
+    long = tmp_path / ("a" * 100) / ("b" * 100)
+    long.mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(long))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert try_expressions([("p", "document.title")]) == []
+    assert list(long.iterdir()) == []
+
+
+def test_where_no_folder_is_short_enough_that_is_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("a" * 100)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    monkeypatch.setattr(script_check, "_SHORT", ())
+    reason = r"^TMPDIR .*: \d+ bytes, expected at most 48"
+    with pytest.raises(NotTriedError, match=reason), script_check._browser("/bin/false", 0.0):
+        pass

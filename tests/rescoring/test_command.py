@@ -143,6 +143,46 @@ def test_results_are_kept_beside_and_compared_with_later(
     assert f"{moved}: has an earlier result, but is not there any more" in capsys.readouterr().out
 
 
+NO_RESULTS = {
+    "a text": b"notes of mine\n",
+    "a task": b"id: t\nversion: 1\n",
+    "other JSON lines": b'{"milestoned":"trajectories","format":1}\n{"a":1}\n',
+    "JSON": b"[1]",
+    "a recording": b"\x28\xb5\x2f\xfd" * 9,
+}
+
+
+@pytest.mark.parametrize("content", NO_RESULTS.values(), ids=NO_RESULTS)
+@pytest.mark.parametrize("name", ["mine.jsonl", "out.jsonl.part"])
+def test_what_is_no_earlier_output_is_not_replaced(
+    content: bytes,
+    name: str,
+    corpus: Path,
+    old: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    mine = tmp_path / name
+    mine.write_bytes(content)
+    out = mine.with_name(name.removesuffix(".part"))
+    assert rescore(corpus, "--task", old, "--out", out, "--workers", 1) == 2
+    assert str(mine) in capsys.readouterr().err
+    assert mine.read_bytes() == content
+
+
+def test_earlier_output_an_empty_file_and_with_force_any_is_replaced(
+    corpus: Path, old: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    out.touch()
+    assert rescore(corpus, "--task", old, "--out", out, "--workers", 1) == 0
+    first = out.read_bytes()
+    assert rescore(corpus, "--task", old, "--out", out, "--workers", 1) == 0
+    out.write_bytes(b"notes of mine")
+    assert rescore(corpus, "--task", old, "--out", out, "--workers", 1, "--force") == 0
+    assert out.read_bytes() == first
+
+
 def test_an_episode_without_an_earlier_result_is_no_equal_one(
     corpus: Path, old: Path, tmp_path: Path
 ) -> None:

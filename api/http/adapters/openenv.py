@@ -7,6 +7,7 @@ turn that ends with it; where a reward can't be known the answer is an `error` f
 
 from __future__ import annotations
 
+import asyncio
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -16,18 +17,20 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.websockets import WebSocketDisconnect
 
 from api.auth.store import Principal
-from api.core.errors import InvalidError, ProblemError, UnavailableError
+from api.core.errors import InvalidError, ProblemError, UnauthorizedError, UnavailableError
 from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
 from api.http.adapters.shared import clean
-from api.http.dependencies import AuthenticatorPart, OwnersPart, ScorerPart, TurnsPart
+from api.http.dependencies import AuthenticatorPart, LimitsPart, OwnersPart, ScorerPart, TurnsPart
 from api.http.support import (
     TRAINER,
     Authentication,
     answer,
     authenticate,
     invalid_error,
+    is_in_force,
     require_scope,
+    token_of,
 )
 from api.scoring.fold import RewardFolding
 from api.scoring.reference import Reference, reference_of
@@ -172,8 +175,10 @@ async def session(
     scorer: ScorerPart,
     authenticator: AuthenticatorPart,
     owners: OwnersPart,
+    limits: LimitsPart,
 ) -> None:
-    """A session: JSON messages in, one answer each."""
+    """A session: JSON messages in, one answer each. It ends with its token, also while nothing is
+    asked."""
     await socket.accept()
     try:
         who = await _trainer(authenticator, socket)
@@ -185,7 +190,7 @@ async def session(
     try:
         while True:
             with owners.holding(who, rollout.episode or ""):
-                message = await _receive(socket)
+                message = await _receive_permitted(socket, authenticator, limits.heartbeat_s)
             if message is not None and message.get("type") == "close":
                 break
             if message is None:
@@ -200,6 +205,9 @@ async def session(
             except ProblemError as problem:
                 await _send(socket, _error(problem))
         await socket.close()
+    except UnauthorizedError as problem:
+        await _send(socket, _error(problem))
+        await socket.close(1008)
     except WebSocketDisconnect:
         pass
 
@@ -209,6 +217,22 @@ async def _trainer(parts: Authentication, socket: WebSocket) -> Principal:
     `ForbiddenError`."""
     principal = await authenticate(parts, socket.headers.get("authorization", ""))
     return require_scope(principal, TRAINER)
+
+
+async def _receive_permitted(
+    socket: WebSocket, parts: Authentication, every_s: float
+) -> dict[str, object] | None:
+    """Receive as `_receive`, for as long as the socket's token is in force, which is looked up
+    every ``every_s`` seconds. Raises `UnauthorizedError`."""
+    token = token_of(socket.headers.get("authorization", ""))
+    receiving = asyncio.ensure_future(_receive(socket))
+    try:
+        while not (await asyncio.wait([receiving], timeout=every_s))[0]:
+            if not await is_in_force(parts.tokens, token):
+                raise UnauthorizedError("authorization: the token ended while the socket was idle")
+        return receiving.result()
+    finally:
+        receiving.cancel()
 
 
 async def _receive(socket: WebSocket) -> dict[str, object] | None:
