@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.matchers.url import MAX_URL
@@ -43,18 +44,26 @@ def other_request_made(event: Event, world: World, args: OtherRequestMadeArgs) -
     data = event.data
     hops = [mapping(hop) for hop in as_list(data.get("hops"))]
     reading = Reading(1.0, f"request:{data.get('request')}")
-    is_answered = event.kind == "request.finished" or type(data.get("status")) is int
-    is_unanswered = not is_answered and data.get("sent") is True
-    is_cut_off = is_unanswered and data.get("canceled") is True
     found = [_judge_meant(hop, args) for hop in hops if _is_taken(hop)]
-    if is_cut_off or (is_answered and _is_taken(data)):
+    end = _end_of(event)
+    if end == "taken":
         found.append(_judge_meant(data, args))
     if True in found:
         yield reading
-    elif is_unanswered and not is_cut_off and _judge_meant(data, args) is not False:
+    elif end == "lost" and _judge_meant(data, args) is not False:
         raise UnseenError(LOST, reading)
     elif None in found:
         raise UnseenError(CUT_OFF, reading)
+
+
+def _end_of(event: Event) -> Literal["taken", "lost", "refused"]:
+    """How a request ended: the server took it, or nobody knows, or it did not."""
+    data = event.data
+    if event.kind == "request.finished" or type(data.get("status")) is int:
+        return "taken" if _is_taken(data) else "refused"
+    if data.get("sent") is not True:
+        return "refused"
+    return "taken" if data.get("canceled") is True else "lost"
 
 
 def _judge_meant(hop: Mapping[str, object], args: OtherRequestMadeArgs) -> bool | None:

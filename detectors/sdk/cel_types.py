@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from detectors.model.kinds.shapes import ANY, Path, plain_types_at, shape_at
-from detectors.sdk.cel_cost import Comparison, ExpressionReader, Method, read_expression
+from detectors.sdk.cel_cost import Comparison, ExpressionReader, read_expression
 
 Sorts = frozenset[str]
 UNKNOWN: Sorts = frozenset()
@@ -136,10 +136,7 @@ class _Walk:
         """Yield what methods of texts are called on."""
         for method in self.reader.methods:
             if method.name in _OF_TEXTS:
-                yield self._on(method), TEXT
-
-    def _on(self, method: Method) -> Operand:
-        return self.operand(method.start, method.dot)
+                yield self.operand(method.start, method.dot), TEXT
 
     def operand(self, start: int, end: int) -> Operand:
         """What the tokens from ``start`` to ``end`` can be."""
@@ -147,21 +144,31 @@ class _Walk:
             start, end = start + 1, end - 1
         if self._tokens[start] == ("mark", "-") and self._tokens[start + 1][0] == "number":
             start += 1
-        if end - start == 1 and self._tokens[start][0] in ("text", "number"):
-            return Operand(_literal(*self._tokens[start]))
+        if end - start == 1:
+            return self._single_operand(start)
         if self._has_operator(start, end) or self._tokens[start][0] != "name":
             return Operand()
-        if self._tokens[start][1] in ("true", "false") and end - start == 1:
-            return Operand(TRUTH)
         if self._tokens[end - 1][1] == ")":
             return Operand(_RESULTS.get(self._called(start, end), UNKNOWN))
-        if self._tokens[start][1] in ("url", "kind") and end - start == 1:
-            is_free = self._loop_of(start) is None
-            return Operand(TEXT) if is_free else Operand()
-        path = self._path(start, end)
-        return Operand() if path is None else self._at(path)
+        return self._operand_at(self._path(start, end))
 
-    def _at(self, path: Path) -> Operand:
+    def _single_operand(self, at: int) -> Operand:
+        """What one token can be: a literal, or a name."""
+        sort, word = self._tokens[at]
+        if sort in ("text", "number"):
+            return Operand(_literal(sort, word))
+        if sort != "name" or word == "null":
+            return Operand()
+        if word in ("true", "false"):
+            return Operand(TRUTH)
+        if word in ("url", "kind") and self._loop_of(at) is None:
+            return Operand(TEXT)
+        return self._operand_at(self._path(at, at + 1))
+
+    def _operand_at(self, path: Path | None) -> Operand:
+        """What stands at a path in the event's data; nothing is known of None."""
+        if path is None:
+            return Operand()
         try:
             shape = shape_at(self._kind, path)
         except LookupError:
@@ -174,7 +181,7 @@ class _Walk:
         """What the items of a list can be that is written there, or stands in the event."""
         if self._tokens[start][1] != "[":
             path = self._path(start, end)
-            return Operand() if path is None or not self._is_list(path) else self._at((*path, "*"))
+            return self._operand_at((*path, "*")) if path and self._is_list(path) else Operand()
         sorts = UNKNOWN
         n = start + 1
         while n < end - 1:

@@ -160,6 +160,6 @@ def one_rule(kind: str, expression: str) -> Ruleset:
     return compile_task(task_from_json(a_task(kind, expression)))
 
 
-def run_with_alarms(rules_: Ruleset, *said: Said) -> tuple[float, list[Alarm]]:
+def run_with_alarms(rules_: Ruleset, *said: Said) -> tuple[float | None, list[Alarm]]:
     outcome = Engine(rules_, "ep_1").feed(log(*episode(list(said))))
     return worth(outcome.rewards)[0], outcome.alarms

@@ -1,5 +1,5 @@
-"""Requests that a page's script sends by an ordinary `fetch` or `XMLHttpRequest` as the page is
-left, and no session reports.
+"""Requests that a page's script sends by an ordinary `fetch` or `XMLHttpRequest`, or a session of
+WebTransport that it begins, as the page is left, and no session reports.
 
 By then the page's session has gone over to the next document, and no histogram counts such a
 request. But the browser counts pages that call these functions: each page once for each of them, by
@@ -22,10 +22,12 @@ FEATURES = "Blink.UseCounter.Features"
 QUERY = {"query": FEATURES}
 LEAVES = ("Page.frameNavigated", "Page.frameDetached", "Target.targetDestroyed")
 """Messages by which a document may have been left."""
-_TYPES = {675: "Fetch", 677: "XHR", 465: "XHR"}
-"""Bucket → the type under which `Network` reports such requests: `fetch`, and an asynchronous and a
-synchronous `XMLHttpRequest`. The numbers are Chromium's for good (`WebFeature`)."""
-_WAITED = 465
+TRANSPORT = "WebTransport"
+_TYPES = {675: "Fetch", 677: "XHR", 465: "XHR", 3472: TRANSPORT}
+"""Bucket → the type under which `Network` reports such requests: `fetch`, an asynchronous and a
+synchronous `XMLHttpRequest`, and `WebTransport`. The numbers are Chromium's for good
+(`WebFeature`)."""
+_WAITED, _TRANSPORT = 465, 3472
 _OF_SERVICE_WORKERS = "Fetch"
 MAX_PAGES = 512
 
@@ -45,7 +47,7 @@ class FirstCalls:
     def note(self, page: str, kind: str) -> bool:
         """A document of ``page``, or a worker of it, reports a request of that type; return whether
         it is one of these calls."""
-        if kind not in CALLS:
+        if kind not in (*CALLS, TRANSPORT):
             return False
         types = self._reported.get(page, set())
         if kind in types:
@@ -83,15 +85,17 @@ class FirstCalls:
         if counted is None or before is None:
             return
         unreported = {b: self._take_unreported(b, counted[b] - before[b]) for b in _TYPES}
-        called = unreported[_WAITED] if each_counted else sum(unreported.values())
+        called = sum(unreported.values())
+        if each_counted:
+            called = unreported[_WAITED] + unreported[_TRANSPORT]
         for call in [call for call in self._awaited if call[0] not in pages]:
             del self._awaited[call]
         was_left, self._was_left = self._was_left, self._was_left and not fenced
         if called and was_left:
             yield from gap(
                 REQUESTS,
-                "a page called fetch or XMLHttpRequest and reported no such request, as one does"
-                " that calls it as it is left",
+                "a page called fetch, XMLHttpRequest or WebTransport and reported no such request,"
+                " as one does that calls it as it is left",
             )
 
     def _take_unreported(self, bucket: int, count: int) -> int:

@@ -43,6 +43,7 @@ from agentd.sources.cdp.network.requests import (
 )
 from agentd.sources.cdp.network.script_requests import ScriptRequests, is_waited_for
 from agentd.sources.cdp.network.sockets import Sockets
+from agentd.sources.cdp.network.web_transports import WebTransports
 from agentd.sources.cdp.network.worker_answers import WorkerAnswers
 from agentd.sources.cdp.network.worker_documents import WorkerDocuments
 from agentd.sources.cdp.state.capture_plan import NOBODY, CapturePlan
@@ -82,6 +83,7 @@ class Network:
         self.script_requests = ScriptRequests()
         self._service_workers: set[str] = set()  # those that are listened to
         self.messages = Messages(plan.kinds, guards=live and plan.guards_messages)
+        self._web_transports = WebTransports(plan, self.first_calls, live=live)
         self._answer_bodies = AnswerBodies(self.table)
         self._worker_documents = WorkerDocuments()
         self._workers = WorkerAnswers(self.table, self._answer_bodies)
@@ -102,6 +104,7 @@ class Network:
             POST_DATA: self._handle_request_body,
             RESPONSE_BODY: self._answer_bodies.handle_reply,
             **Sockets(self.table, self._ends, self.messages).handlers(),
+            **self._web_transports.handlers(),
         }
 
     def take_missing(self) -> list[Missing]:
@@ -148,11 +151,13 @@ class Network:
     def document_gone(self, frame: str, loader: str) -> Iterator[CdpObservation]:
         """The frame has the document ``loader`` now, and the one before is gone."""
         yield from self.messages.document_gone(frame)
+        yield from self._web_transports.document_gone(frame)
         yield from self._lost.document_gone(frame, loader)
 
     def session_gone(self, session: SessionState) -> Iterator[CdpObservation]:
         """The session is gone: nothing more is heard of its requests."""
         yield from self.messages.document_gone(session.root)
+        yield from self._web_transports.session_gone(session)
         yield from self._lost.session_gone(session)
         self._service_workers.discard(session.target)
 

@@ -166,6 +166,13 @@ class BodyReply(TypedDict):
     base64Encoded: NotRequired[bool]
 
 
+class WebTransportEvent(TypedDict):
+    """`Network.webTransportCreated`, which has the address, and `webTransportClosed`."""
+
+    transportId: str
+    url: NotRequired[str]
+
+
 class WebSocketCreated(TypedDict):
     """`Network.webSocketCreated`."""
 
