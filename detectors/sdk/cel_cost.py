@@ -89,7 +89,7 @@ class Name(NamedTuple):
     binder: int
 
 
-class Comparison(NamedTuple):
+class ComparedParts(NamedTuple):
     """Two parts of an expression and the operator between them: tokens ``start`` to ``mark`` and
     from behind it to ``end``."""
 
@@ -143,7 +143,7 @@ class ExpressionReader:
         self.spans: list[tuple[int, int]] = []
         self.names: list[Name] = []
         self.loops: list[Loop] = []
-        self.comparisons: list[Comparison] = []
+        self.comparisons: list[ComparedParts] = []
         self.methods: list[Method] = []
         self._bound: list[str] = []
         at = 0
@@ -199,7 +199,7 @@ class ExpressionReader:
             joins = self._take() == "+"
             part = Part(_both(part.bound, self._binary(level + 1).bound, joins))
             if level == _COMPARING:
-                self.comparisons.append(Comparison(start, mark, self._at))
+                self.comparisons.append(ComparedParts(start, mark, self._at))
         return part
 
     def _unary(self) -> Part:

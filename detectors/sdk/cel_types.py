@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from detectors.model.kinds.shapes import ANY, Path, plain_types_at, shape_at
-from detectors.sdk.cel_cost import Comparison, ExpressionReader, read_expression
+from detectors.sdk.cel_cost import ComparedParts, ExpressionReader, read_expression
 
 Sorts = frozenset[str]
 UNKNOWN: Sorts = frozenset()
@@ -49,7 +49,7 @@ def explain_mismatch(kind: str, expression: str, *, is_condition: bool) -> str |
     """Say what is expected where two sides of a comparison can never be alike, a text's method is
     called on what is none, or a condition is neither true nor false; None where nothing is wrong
     in every event of the kind. The library has compiled the expression."""
-    walk = _Walk(kind, expression)
+    walk = _TypedExpression(kind, expression)
     for comparison in walk.reader.comparisons:
         left, right = walk.sides(comparison)
         if left.sorts and right.sorts and not left.sorts & right.sorts:
@@ -72,7 +72,7 @@ def explain_mismatch(kind: str, expression: str, *, is_condition: bool) -> str |
 def needs_of_event(kind: str, expression: str) -> tuple[Need, ...]:
     """What an event has to have for the comparisons to be able to hold, as far as the kind does not
     say it; a path that is compared with several sorts may be any of them."""
-    walk = _Walk(kind, expression)
+    walk = _TypedExpression(kind, expression)
     needs: dict[Path, Sorts] = {}
     for operand, sorts in (*walk.compared(), *walk.methods()):
         if operand.path is not None and sorts:
@@ -106,7 +106,7 @@ def _named(sorts: Sorts) -> str:
     return " or ".join(sorted(sorts))
 
 
-class _Walk:
+class _TypedExpression:
     """One expression over events of one kind."""
 
     def __init__(self, kind: str, expression: str) -> None:
@@ -118,7 +118,7 @@ class _Walk:
         """What the author wrote between two tokens."""
         return self._text[self.reader.spans[start][0] : self.reader.spans[end - 1][1]]
 
-    def sides(self, comparison: Comparison) -> tuple[Operand, Operand]:
+    def sides(self, comparison: ComparedParts) -> tuple[Operand, Operand]:
         """Both sides of a comparison; of `in` the right one stands for the items of the list."""
         left = self.operand(comparison.start, comparison.mark)
         if self._tokens[comparison.mark][1] == "in":
