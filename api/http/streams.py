@@ -56,7 +56,8 @@ async def _kinds(
 KindsPart = Annotated[frozenset[str], Depends(_kinds)]
 
 
-_NO_CACHE = MappingProxyType({"cache-control": "no-cache"})
+STREAM_HEADERS = MappingProxyType({"cache-control": "no-cache", "x-accel-buffering": "no"})
+"""Headers of what is to be passed on at once, by nginx as well."""
 
 
 class AuthorizedStream:
@@ -66,7 +67,7 @@ class AuthorizedStream:
         self._authenticator, self._token = authenticator, token
 
     def response(
-        self, body: AsyncIterator[bytes], headers: Mapping[str, str] = _NO_CACHE
+        self, body: AsyncIterator[bytes], headers: Mapping[str, str] = STREAM_HEADERS
     ) -> Response:
         """Answer with the server-sent events of ``body``."""
         authorized = while_known(self._authenticator, self._token, body)
@@ -75,7 +76,7 @@ class AuthorizedStream:
     def lines(self, body: AsyncIterator[bytes]) -> Response:
         """Answer with the lines of JSON of ``body``."""
         authorized = while_known(self._authenticator, self._token, body)
-        return StreamingResponse(authorized, media_type=LINES, headers=_NO_CACHE)
+        return StreamingResponse(authorized, media_type=LINES, headers=STREAM_HEADERS)
 
     def file(
         self, body: AsyncIterator[bytes], headers: Mapping[str, str], media_type: str

@@ -102,6 +102,7 @@ async def test_it_ends_after_as_long_as_a_daemon_may_be_silent(store: Store) -> 
         await say(service, id, "a")
         answer = await service.get(f"/v1/episodes/{id}/commands/stream", token)
         assert answer.headers["content-type"] == "application/x-ndjson"
+        assert answer.headers["x-accel-buffering"] == "no"
         (line,) = [orjson.loads(line) for line in answer.content.splitlines()]
         assert ([one["command"] for one in line["commands"]], line["followed"]) == ([1], False)
 

@@ -53,7 +53,6 @@ OPERATIONS = frozenset(
         *("prompt", "messages", "task_tools", "call", "score_group"),
     )
 )
-STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 STREAMED: dict[str, Any] = {
     "response_class": StreamingResponse,
     "responses": {
@@ -316,7 +315,7 @@ async def create_session(_who: Trainer, _sent: Ignored, stream: KeyedStream) -> 
         yield encode_event("task_id", str(uuid.uuid4()))
         yield encode_event("end", "")
 
-    return stream.response(body(), STREAM_HEADERS)
+    return stream.response(body())
 
 
 @router.post("/create", summary="Open Reward Standard: create a session", **_JSON)
@@ -492,7 +491,7 @@ async def call(
     id = sent.task_id
     if id is None:
         id = await parts.calls.start(session, sent.name, sent.input)
-    return stream.response(stream_call(id, await parts.calls.result(session, id)), STREAM_HEADERS)
+    return stream.response(stream_call(id, await parts.calls.result(session, id)))
 
 
 @router.api_route(

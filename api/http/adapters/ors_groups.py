@@ -10,7 +10,6 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.http.adapters.ors import (
-    STREAM_HEADERS,
     STREAMED,
     KeyedStream,
     OpenRewardPart,
@@ -94,4 +93,4 @@ async def score_group(
         finally:  # whoever comes back has it scored again: what was begun goes on
             scoring.cancel()
 
-    return stream.response(body(), STREAM_HEADERS)
+    return stream.response(body())
