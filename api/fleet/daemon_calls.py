@@ -1,9 +1,9 @@
 """When an episode's daemon was last heard of, by this replica's own monotonic clock.
 
-A daemon outside the fleet sends no beats, but it always waits for commands, at most for `CALL` of
-the time after which a sandbox is lost, and then calls again; its segments count, too. Each replica
-is told of both, wherever they came in. Of a daemon that never called since this replica began,
-nothing was heard since then.
+A daemon outside the fleet sends no beats, and one with an episode few, but it always waits for
+commands, at most for `CALL` of the time after which a sandbox is lost, and then calls again; its
+segments count, too. Each replica is told of both, wherever they came in. Of a daemon that never
+called since this replica began, nothing was heard since then.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from detectors.model.memory import size_of
 
 CALL = 1 / 2
 SILENT = 3 / 4
-"""How long a daemon outside the fleet waits for commands, and after how long it counts as silent,
-as parts of the time after which a sandbox of the fleet is lost."""
+"""How long a daemon waits for commands, and after how long it counts as silent, as parts of the
+time after which a sandbox of the fleet is lost."""
 AGAIN = 1 / 9
 """How soon after a call that all replicas were told of they are told of another one, as a part of
 the time after which a daemon counts as silent: each word is a transaction of Postgres."""
@@ -47,6 +47,11 @@ class DaemonCalls:
         """The episode's daemon called just now, here or at another replica."""
         now = time.monotonic()
         self.kept.put(episode, now, size_of([episode, now]))
+
+    def called_at(self, episode: str) -> float | None:
+        """When the episode's daemon called last, in this process's monotonic time; None where that
+        is not known."""
+        return self.kept.get(episode)
 
     def silent_s(self, episode: str) -> float:
         """How long the episode's daemon has not called; 0 while it may be about to."""

@@ -31,7 +31,7 @@ _ONE = select(sandboxes).where(sandboxes.c.id == bindparam("id"))
 _NAMED = select(sandboxes).where(
     sandboxes.c.tenant == bindparam("tenant"), sandboxes.c.name == bindparam("name")
 )
-_LIVING = select(sandboxes.c.id, sandboxes.c.beats, sandboxes.c.state).where(
+_LIVING = select(sandboxes.c.id, sandboxes.c.beats, sandboxes.c.state, sandboxes.c.episode).where(
     sandboxes.c.state.in_(LIVING)
 )
 _COUNTS = select(sandboxes.c.state, func.count().label("many")).group_by(sandboxes.c.state)
@@ -75,10 +75,11 @@ def offered_topic(sandbox: str) -> Topic:
 
 
 class LivingSandbox(NamedTuple):
-    """The count of a sandbox's heartbeats, and whether it is idle or busy."""
+    """The count of a sandbox's heartbeats, whether it is idle or busy, and its episode."""
 
     beats: int
     state: str
+    episode: str | None
 
 
 class Newcomer(NamedTuple):
@@ -222,9 +223,9 @@ class Sandboxes:
             ticket.done = True
 
     async def living(self) -> dict[str, LivingSandbox]:
-        """The beats and the state of every sandbox that counts as alive, of all tenants."""
+        """Beats, state and episode of every sandbox that counts as alive, of all tenants."""
         rows = await self._database.all(_LIVING)
-        return {row.id: LivingSandbox(row.beats, row.state) for row in rows}
+        return {row.id: LivingSandbox(row.beats, row.state, row.episode) for row in rows}
 
     async def lose_idle(self, id: str, beats: int) -> bool:
         """Count the sandbox as lost if it is idle and has sent no heartbeat since; it is idle again

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
 from zstandard import ZstdError
@@ -18,17 +18,19 @@ from api.core.background import AFTER_START_S, PeriodicTask
 from api.core.errors import ProblemError, UnavailableError
 from api.core.heartbeat import Pulse
 from api.core.notify import Notifier
+from api.fleet.daemon_calls import SILENT, DaemonCalls
 from api.fleet.leases import Leases, UnconfirmedLease, settled_topic
-from api.fleet.store import Sandboxes
+from api.fleet.store import LivingSandbox, Sandboxes
 from api.ingest.strangers import Strangers
 from detectors.model.codec import CodecError
 from detectors.model.errors import DetectorError
 
 LOOKS = 6
-"""Looks, and beats, within the time after which a silent sandbox is lost."""
-BUSY_BEATS = 4
-"""Beats of a sandbox with an episode within that time. An idle one waits for its next episode
-beside its beat, and whoever looks for a free one counts on it."""
+"""Looks, and beats of an idle sandbox, within the time after which a silent one is lost: it waits
+for its next episode beside its beat, and whoever looks for a free one counts on it."""
+BUSY_BEAT = 3 / 4
+"""Part of that time between two beats of a sandbox with an episode. Its daemon's segments and
+questions for commands are signs of life too (api/fleet/daemon_calls.py)."""
 MAX_LOOK_S = 5.0
 IDLE = 1 / 2
 """Part of that time after which an idle sandbox is lost: it has no episode that could be lost with
@@ -38,6 +40,8 @@ CONFIRM = 1 / 2
 open connection, has to take an episode. Else another one gets it."""
 MIN_CONFIRM_S = 1.0
 
+_Sign = tuple[int, float | None]
+"""Beats of a sandbox, and when the daemon of its episode called last."""
 End = Callable[[str, str], Awaitable[None]]
 """Ends an episode's log, for a reason."""
 
@@ -53,6 +57,7 @@ class FleetWatch:
         leases: Leases,
         strangers: Strangers,
         notifier: Notifier,
+        calls: DaemonCalls,
         end: End,
         lost_s: float,
         kept_days: int,
@@ -60,13 +65,14 @@ class FleetWatch:
         self._sandboxes = sandboxes
         self._leases = leases
         self._notifier = notifier
+        self._calls = calls
         self._end = end
         self._strangers = strangers
         self._swept = -math.inf
         self._closing: frozenset[str] = frozenset()
         self._lost_s, self._kept_days = lost_s, kept_days
         self._look_s = min(lost_s / LOOKS, MAX_LOOK_S)
-        self._pulse = Pulse(lost_s, self._look_s)
+        self._pulse: Pulse[_Sign] = Pulse(lost_s, self._look_s)
         self._idle_silent_s = lost_s * IDLE - self._look_s
         self._confirm_s = max(MIN_CONFIRM_S, self.beat_s * CONFIRM)
         self._looked_at = -math.inf
@@ -86,13 +92,13 @@ class FleetWatch:
 
     def beat_of(self, state: str) -> float:
         """How often the daemon of a sandbox in that state should beat, in seconds."""
-        return self._lost_s / BUSY_BEATS if state == "busy" else self.beat_s
+        return self._lost_s * BUSY_BEAT if state == "busy" else self.beat_s
 
     def silent_s(self, sandbox: str) -> float:
         """How long nothing was heard of a sandbox; 0 while it may be on its way to be heard: its
         beats and our looks each take their time."""
         silent = self._pulse.silent_s(sandbox)
-        return silent if silent > 2 * self.beat_of("busy") + self._look_s else 0.0
+        return silent if silent > self._lost_s * SILENT else 0.0
 
     async def start(self) -> None:
         """Forget who went long ago, and look from now on."""
@@ -116,9 +122,8 @@ class FleetWatch:
     async def look(self, at: float) -> None:
         """One look, at the monotonic time ``at``."""
         living = await self._sandboxes.living()
-        counts = {sandbox: one.beats for sandbox, one in living.items()}
-        for sandbox, beats in self._pulse.look(at, counts):
-            await self._give_up(sandbox, beats, self._lost_s)
+        for sandbox in self._pulse.look(at, self._signs(living)):
+            await self._give_up(sandbox, living[sandbox].beats, self._lost_s)
         for sandbox, one in living.items():
             if one.state == "idle" and self._pulse.silent_s(sandbox) >= self._idle_silent_s:
                 await self._give_up(sandbox, one.beats, self._idle_silent_s)
@@ -130,6 +135,13 @@ class FleetWatch:
         if at - self._swept >= self._lost_s:
             self._swept = at
             await self._sweep()
+
+    def _signs(self, living: Mapping[str, LivingSandbox]) -> dict[str, _Sign]:
+        """Return what changes whenever something was heard of a sandbox."""
+        return {sandbox: (one.beats, self._called_at(one)) for sandbox, one in living.items()}
+
+    def _called_at(self, sandbox: LivingSandbox) -> float | None:
+        return None if sandbox.episode is None else self._calls.called_at(sandbox.episode)
 
     async def _give_up(self, sandbox: str, beats: int, silent_s: float) -> None:
         why = f"its sandbox {sandbox} was not heard of for {silent_s:g} s"

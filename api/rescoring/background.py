@@ -45,7 +45,7 @@ class Rescorer:
         self._rescores, self._corpus = rescores, Corpus(database)
         self._me = uuid.uuid4().hex
         self._alone = database.embedded
-        self._pulse = Pulse(LOST_S, EVERY_S)
+        self._pulse: Pulse[int] = Pulse(LOST_S, EVERY_S)
         self._news = asyncio.Event()
         self.periodic = PeriodicTask(
             "rescores",
@@ -85,7 +85,7 @@ class Rescorer:
         """A rescore that is now this process's, or None."""
         rows = await self._rescores.unfinished()
         counts = {row.id: row.scored for row in rows if row.runner is not None}
-        still = {id for id, _ in self._pulse.look(time.monotonic(), counts)}
+        still = set(self._pulse.look(time.monotonic(), counts))
         for row in rows:
             # In a database of its own, whoever else is named was this service before it was started
             # again.

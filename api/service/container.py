@@ -152,6 +152,7 @@ class Parts:
     sandboxes: Sandboxes
     leases: Leases
     owners: Owners
+    daemon_calls: DaemonCalls
     watch: FleetWatch
     rescores: Rescores
     rescorer: Rescorer
@@ -215,7 +216,7 @@ class Parts:
         leases = Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
         owners = Owners(database, notifier, metrics)
         closing = partial(end, log, segments, episodes, commands)
-        watch = _build_watch(limits, database, notifier, tasks, sandboxes, leases, closing)
+        watch = _build_watch(limits, database, notifier, calls, tasks, sandboxes, leases, closing)
         readiness = EpisodeReadiness(segments, episodes, leases, notifier, watch.silent_s, calls)
 
         sessions = ToolSessions(database)
@@ -309,6 +310,7 @@ class Parts:
             sandboxes=sandboxes,
             leases=leases,
             owners=owners,
+            daemon_calls=calls,
             watch=watch,
             turns=turns,
             open_reward=open_reward,
@@ -392,6 +394,7 @@ def _build_watch(
     limits: Limits,
     database: Database,
     notifier: Notifier,
+    calls: DaemonCalls,
     tasks: Tasks,
     sandboxes: Sandboxes,
     leases: Leases,
@@ -399,7 +402,9 @@ def _build_watch(
 ) -> FleetWatch:
     strangers = Strangers(database, tasks)
     lost_s, keys_kept_days = limits.sandbox_lost_s, limits.keys_kept_days
-    return FleetWatch(sandboxes, leases, strangers, notifier, closing, lost_s, keys_kept_days)
+    return FleetWatch(
+        sandboxes, leases, strangers, notifier, calls, closing, lost_s, keys_kept_days
+    )
 
 
 def _build_checkpointer(
