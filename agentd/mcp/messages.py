@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import orjson
 
+from detectors.model.json_value import list_or_empty, object_or_empty, text_or_none
+
 CANCELLED = "notifications/cancelled"
 MAX_DIGITS = 400
 """Digits of an integer that is read as a number."""
@@ -110,7 +112,7 @@ def _as_message(value: Mapping[str, object]) -> Message | None:
     if method is None:
         return _as_return(value)
     params = value.get("params")
-    params = params if isinstance(params, dict) else {}
+    params = object_or_empty(params)
     if method == "tools/call" and _is_id(value.get("id")):
         state = params.get("requestState")
         return ToolRequest(
@@ -118,7 +120,7 @@ def _as_message(value: Mapping[str, object]) -> Message | None:
             str(params.get("name", "")),
             params.get("arguments", {}),
             "requestState" in params or "inputResponses" in params,
-            state if isinstance(state, str) else None,
+            text_or_none(state),
         )
     if method == CANCELLED and _is_id(params.get("requestId")):
         return Cancellation(_id_text(params["requestId"]), str(params.get("reason") or ""))
@@ -136,7 +138,7 @@ def _as_return(value: Mapping[str, object]) -> ToolReturn | None:
         return ToolReturn(request, result, None)
     if result.get("resultType") == "input_required":
         state = result.get("requestState")
-        return ToolReturn(request, None, None, True, state if isinstance(state, str) else None)
+        return ToolReturn(request, None, None, True, text_or_none(state))
     summary = summarize_result(result)
     if result.get("isError") is True:
         return ToolReturn(request, summary, str(summary["text"]) or "the tool failed")
@@ -149,7 +151,7 @@ def summarize_result(result: Mapping[str, object]) -> dict[str, object]:
     texts: list[str] = []
     others: list[object] = []
     content = result.get("content")
-    for block in content if isinstance(content, list) else ():
+    for block in list_or_empty(content):
         if isinstance(block, dict) and isinstance(block.get("text"), str):
             texts.append(block["text"])
         else:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, get_args
 from api.blame.causes import BlameJson
 from api.blame.signs import Cause
 from detectors.engine.resolution import CAUSE
+from detectors.model.json_value import list_or_empty, object_or_empty
 from detectors.model.types import Json
 
 CRITERIA: Mapping[Cause, str] = {
@@ -87,10 +88,10 @@ def with_judged(found: BlameJson, said: Sequence[Mapping[str, object]]) -> Blame
 
 
 def _votes(record: Json) -> Iterator[Mapping[str, Json]]:
-    votes = record.get("votes") if isinstance(record, Mapping) else None
-    for vote in votes if isinstance(votes, list) else ():
-        criteria = vote.get("criteria") if isinstance(vote, Mapping) else None
-        yield criteria if isinstance(criteria, Mapping) else {}
+    votes = object_or_empty(record).get("votes")
+    for vote in list_or_empty(votes):
+        criteria = object_or_empty(vote).get("criteria")
+        yield object_or_empty(criteria)
 
 
 def _is_met(vote: Mapping[str, Json], name: str) -> bool:

@@ -23,6 +23,7 @@ from api.rewards.observation import is_blank
 from api.rewards.scored_episode import Result
 from api.rewards.trajectory import TransitionJson, transitions
 from detectors.model.codec import canonical
+from detectors.model.json_value import object_or_empty
 from detectors.model.rewards import RewardJson
 from detectors.model.types import Event
 
@@ -120,7 +121,7 @@ def trajectory_of(exported: Exported) -> Document | None:
 def _agent_name(exported: Exported) -> str:
     """Return the episode's label `agent`; `unknown` without one."""
     labels = exported.facts.get("labels")
-    name = labels.get("agent") if isinstance(labels, Mapping) else None
+    name = object_or_empty(labels).get("agent")
     return str(name or "unknown")
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from api.http.answer_shapes import ProblemShape
 from api.http.authorization import Authorization
 from api.http.support import PROBLEM
+from detectors.model.json_value import object_or_empty
 
 _SAID = {
     400: "It contradicts itself or what it names.",
@@ -93,7 +94,7 @@ def _inlined(schema: dict[str, object]) -> dict[str, object]:
     """``schema`` with its definitions put where they are used: an operation's body has no place for
     them."""
     found = schema.pop("$defs", {})
-    definitions = found if isinstance(found, Mapping) else {}
+    definitions = object_or_empty(found)
 
     def inline(node: object) -> object:
         if isinstance(node, Mapping):

@@ -20,6 +20,7 @@ from api.rewards.observation import (
     TabJson,
     WindowJson,
 )
+from detectors.model.json_value import object_or_empty
 from detectors.model.types import Event
 
 MAX_FIELDS = 200
@@ -367,4 +368,4 @@ def _newest(part: str, items: Iterable[Item], maximum: int, cut: list[str]) -> l
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return object_or_empty(value)

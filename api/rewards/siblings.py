@@ -21,6 +21,7 @@ import orjson
 
 from api.core.intervals import mean_interval
 from api.episodes.label_index import label_text
+from detectors.model.json_value import object_or_empty
 from detectors.model.rewards import MilestoneJson, RewardJson, total
 
 MIN_SIBLINGS = 4
@@ -181,7 +182,7 @@ def find_prefixes(episode: SiblingEpisode) -> list[Prefix | None]:
 
 def policy_of(labels: object) -> str | None:
     """Return the text of an episode's label `policy`, None where it has none."""
-    value = labels.get(POLICY_LABEL) if isinstance(labels, Mapping) else None
+    value = object_or_empty(labels).get(POLICY_LABEL)
     return None if value is None else label_text(value)
 
 

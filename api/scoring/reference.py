@@ -12,6 +12,7 @@ import orjson
 
 from api.core.errors import InvalidError
 from api.core.frames import MAX_NUMBER
+from detectors.model.json_value import text_or_none
 from detectors.model.types import Json
 
 EPISODE = ("episode_id", "episode")
@@ -92,7 +93,7 @@ def _read_members(value: dict[str, Json]) -> Reference:
 
 
 def _text_or_none(value: Json) -> str | None:
-    return value if isinstance(value, str) else None
+    return text_or_none(value)
 
 
 def _read_text(text: str, deeper: int) -> Reference:

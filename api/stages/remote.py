@@ -22,6 +22,7 @@ from api.stages.judge.facts import EventFacts, facts_of
 from api.stages.judge.settings import number, peer_settings
 from api.stages.peer import Peer, PeerSettings, RefusedError, UnreachableError
 from detectors.model.codec import canonical, sha256
+from detectors.model.json_value import object_or_empty
 from detectors.model.types import Json, Verdict
 
 Form = Literal["classify", "score", "openrlhf"]
@@ -156,7 +157,7 @@ def _read_score(answer: Json, positive: str) -> float:
 
 
 def _read_openrlhf(answer: Json, positive: str) -> float:
-    rewards = answer.get("rewards") if isinstance(answer, Mapping) else None
+    rewards = object_or_empty(answer).get("rewards")
     if isinstance(rewards, list) and len(rewards) == 1:
         return _number(rewards[0], "rewards[0]")
     return _number(rewards, "rewards")
@@ -164,7 +165,7 @@ def _read_openrlhf(answer: Json, positive: str) -> float:
 
 def _first(answer: Json, name: str) -> Mapping[str, Json]:
     """Return the one object of the list called ``name``. Raises `NoScoreError`."""
-    listed = answer.get(name) if isinstance(answer, Mapping) else None
+    listed = object_or_empty(answer).get(name)
     if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], Mapping):
         raise NoScoreError(f"{name} is {str(listed)[:80]}, wanted a list of one object")
     return listed[0]

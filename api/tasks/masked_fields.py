@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from common.secret_names import is_telling
+from detectors.model.json_value import object_or_empty
 from detectors.model.types import Condition, Json
 from detectors.task.guards import leaves
 from detectors.task.language import Task
@@ -57,7 +58,7 @@ def _get_expected(fact: Mapping[str, Json]) -> Json:
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, Mapping) else {}
+    return object_or_empty(value)
 
 
 def _objects(value: Json) -> Iterator[Mapping[str, Json]]:

@@ -15,6 +15,7 @@ from common import yaml_text
 from common.regular_file import NotRegularError, read_regular
 from common.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
 from detectors.model.errors import SpecError, format_path, format_value
+from detectors.model.json_value import object_or_empty
 from detectors.task.language import Task
 from detectors.task.task_json import TaskError, at_label, task_from_json
 from detectors.task.templates import PARAMETERS, VALUES, fill_template
@@ -98,7 +99,7 @@ def _override(spec: dict[str, Any], overrides: dict[str, str]) -> dict[str, Any]
 
 def _read_value(spec: dict[str, object], name: str, text: str) -> object:
     declared = spec.get(PARAMETERS)
-    parameter = declared.get(name) if isinstance(declared, dict) else None
+    parameter = object_or_empty(declared).get(name)
     if isinstance(parameter, dict) and isinstance(parameter.get("example"), str):
         return text
     try:

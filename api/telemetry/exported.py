@@ -20,6 +20,7 @@ from api.telemetry.spans import (
     unix_ns,
 )
 from common.trace_context import TraceParent
+from detectors.model.json_value import object_or_empty
 
 TRACES, LOGS = "traces.jsonl", "logs.jsonl"
 
@@ -45,7 +46,7 @@ def exported_trace(exported: Exported, opened_ns: int, *, content: bool) -> Epis
         result["ruleset"],
         opened_ns if opened_at is None else unix_ns(str(opened_at)),
         None if parent is None else TraceParent.parse(str(parent)),
-        labels if isinstance(labels, Mapping) else {},
+        object_or_empty(labels),
         None if task is None else task["instruction"],
     )
     outcome = TracedOutcome(

@@ -67,6 +67,21 @@ def read_text(parent: JsonObject, key: str, default: str = "") -> str:
     return str(parent.get(key) or default)
 
 
+def object_or_empty(value: object) -> JsonObject:
+    """Return ``value`` where it is an object, an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def list_or_empty(value: object) -> Sequence[JsonValue]:
+    """Return ``value`` where it is a list, an empty one for anything else."""
+    return value if isinstance(value, list | tuple) else ()
+
+
+def text_or_none(value: object) -> str | None:
+    """Return ``value`` where it is a text, None for anything else."""
+    return value if isinstance(value, str) else None
+
+
 def objects_in(values: JsonValue) -> list[JsonObject]:
     """Return the objects among ``values``; what is no list has none."""
     if not isinstance(values, list | tuple):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from detectors.model.errors import DetectorError, SpecError
+from detectors.model.json_value import object_or_empty
 from detectors.model.types import Json
 from detectors.model.validation import TaskReader, is_text
 from detectors.task.episode_terms import check_endings, complete_shaping
@@ -39,7 +40,7 @@ def task_from_json(spec: Json, *, stored: bool = False) -> Task:
     kinds and fields are read as the new ones.
     """
     spec = convert_task(spec) if stored else spec
-    origin = spec.get("origin") if isinstance(spec, Mapping) else None
+    origin = object_or_empty(spec).get("origin")
     reader = TaskReader(stored=stored, origin=origin if is_text(origin) else None)
     if isinstance(spec, Mapping) and "tools" in spec:
         spec = expand(reader, spec)

@@ -23,6 +23,7 @@ from detectors.model.errors import SpecError
 from detectors.model.json_value import (
     JsonObject,
     JsonValue,
+    object_or_empty,
     objects_in,
     read_list,
     read_object,
@@ -122,7 +123,7 @@ def _unpacked(raw: bytes) -> bytes:
 
 def _application(tree: JsonValue, where: str) -> Application:
     """Read an application. Raises `BadSourceError` for what is none with tasks."""
-    app = tree if isinstance(tree, dict) else {}
+    app = object_or_empty(tree)
     seed, tasks = app.get("seed"), app.get("tasks")
     if not isinstance(seed, dict) or not isinstance(tasks, list):
         raise BadSourceError(
@@ -133,7 +134,7 @@ def _application(tree: JsonValue, where: str) -> Application:
 
 
 def _task(value: JsonValue, where: str) -> StateTask:
-    task = value if isinstance(value, dict) else {}
+    task = object_or_empty(value)
     id, instruction, patch = task.get("id"), task.get("instruction"), task.get("patch")
     if not isinstance(id, str) or not isinstance(instruction, str) or not _is_patch(patch):
         wanted = "an object with id, instruction and patch, a list of operations"

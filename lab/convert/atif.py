@@ -8,11 +8,11 @@ these are gaps. Whether a tool call succeeded it says only in `extra`; where it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agentd.core.wire_limits import UnfitError, line_of
 from agentd.masking import Masker
-from detectors.model.json_value import JsonObject, JsonValue
+from detectors.model.json_value import JsonObject, JsonValue, text_or_none
 from lab.convert.atif_file import AtifStep, AtifTrajectory, is_trajectory, read_trajectory
 from lab.convert.source import SourceFile
 from lab.convert.tape import Tape
@@ -44,17 +44,16 @@ class AtifReading:
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Record each step of the agent with its calls, and the answers. A step without a timestamp
         is put a millisecond after the one before."""
-        masker, steps = Masker(mask), self._trajectory.steps
+        masker = Masker(mask)
+        steps = self._trajectory.steps
         tape.is_truncated = self._trajectory.is_continued
-        if any(not _are_outcomes_known(step) for step in steps):
+        if not all(map(_are_outcomes_known, steps)):
             reason = "the trajectory does not say whether each tool call succeeded"
             gap = {"source": "steps", "part": _OUTCOMES, "reason": reason}
             tape.tell(0, "gap.began", gap)
-        began = next((step.at for step in steps if step.at is not None), 0)
-        at = -MS
         last = max((n for n, step in enumerate(steps) if step.is_agent), default=-1)
-        for number, step in enumerate(steps):
-            at = at + MS if step.at is None else max(at, step.at - began)
+        times = _step_times(steps)
+        for number, (at, step) in enumerate(zip(times, steps, strict=True)):
             if step.is_agent:
                 self._record_step(tape, at, step, masker)
             answer = self._answer(step, is_last=number == last)
@@ -101,8 +100,9 @@ class AtifReading:
         its last message, if it called no tool with it and the trajectory ends there."""
         if self._trajectory.is_ours:
             answer = step.extra.get("answer")
-            return answer if isinstance(answer, str) else None
-        if not is_last or step.calls or self._trajectory.is_continued:
+            return text_or_none(answer)
+        goes_on = bool(step.calls) or self._trajectory.is_continued
+        if goes_on or not is_last:
             return None
         return step.message or None
 
@@ -118,8 +118,23 @@ class AtifReading:
             raise self._source.wrong(where, error.what, f"wanted {error.wanted}") from None
 
 
+def _step_times(steps: Sequence[AtifStep]) -> Iterator[int]:
+    """Yield when each step was, in nanoseconds after the first time that the trajectory has; no
+    step is before an earlier one."""
+    stamps = [step.at for step in steps if step.at is not None]
+    first = next(iter(stamps), 0)
+    at = -MS
+    for step in steps:
+        if step.at is None:
+            at += MS
+        else:
+            at = max(at, step.at - first)
+        yield at
+
+
 def _are_outcomes_known(step: AtifStep) -> bool:
-    known = {result.call for result in step.results if result.ok is not None}
-    return all(call.id in known for call in step.calls) and all(
-        result.ok is not None for result in step.results
-    )
+    """Whether the step says of each of its calls, and of each result, if it succeeded."""
+    told = [result.call for result in step.results if result.ok is not None]
+    called = {call.id for call in step.calls}
+    every_result_is_told = len(told) == len(step.results)
+    return every_result_is_told and called.issubset(told)

@@ -85,25 +85,25 @@ class _TrajectoryReader:
         self._source = source
 
     def trajectory(self) -> AtifTrajectory:
-        value = self._source.value
-        if not isinstance(value, dict):
-            raise self._wrong("", format_value(value), "wanted an object, an ATIF trajectory")
+        """Read the whole file. Raises `ConvertError` that names the place."""
+        value = self._object("", self._source.value, "wanted an object, an ATIF trajectory")
         version = value.get("schema_version")
         if version not in VERSIONS:
             wanted = f"wanted one of {VERSIONS[0]} to {VERSIONS[-1]}"
             raise self._wrong("schema_version", format_value(version), wanted)
         agent = self._object("agent", value.get("agent"))
-        for name in ("name", "version"):
-            self._text(f"agent.{name}", agent.get(name))
+        self._text("agent.name", agent.get("name"))
+        self._text("agent.version", agent.get("version"))
         steps = value.get("steps")
         if not isinstance(steps, list) or not steps:
             raise self._wrong("steps", format_value(steps), "wanted a list of at least one step")
         read = [self._step(number, step) for number, step in enumerate(steps)]
+        own = self._own_extra("extra", value.get("extra"))
         return AtifTrajectory(
-            str(version),
-            [step for step in read if step is not None],
-            value.get("continued_trajectory_ref") is not None,
-            bool(self._own_extra("extra", value.get("extra"))),
+            version=str(version),
+            steps=[step for step in read if step is not None],
+            is_continued=value.get("continued_trajectory_ref") is not None,
+            is_ours=bool(own),
         )
 
     def _step(self, number: int, value: JsonValue) -> AtifStep | None:
@@ -154,37 +154,45 @@ class _TrajectoryReader:
         if value is None:
             return []
         observation = self._object(where, value)
-        if observation.get("results") is None:
+        listed = observation.get("results")
+        if listed is None:
             raise self._wrong(f"{where}.results", "None", "wanted a list")
-        results: list[AtifResult] = []
         known = {call.id for call in calls}
-        for number, item in enumerate(self._list(f"{where}.results", observation["results"])):
-            path = f"{where}.results[{number}]"
-            result = self._object(path, item)
-            content = self._content(f"{path}.content", result.get("content"))
-            call = result.get("source_call_id")
-            if call is None:
-                continue
-            call_id = self._text(f"{path}.source_call_id", call)
-            if known and call_id not in known:
-                wanted = "wanted the tool_call_id of a call of this step"
-                raise self._wrong(f"{path}.source_call_id", format_value(call_id), wanted)
-            ok = self._outcome(f"{path}.extra", result.get("extra"))
-            results.append(AtifResult(path, call_id, ok, content))
-        return results
+        results = [
+            self._result(f"{where}.results[{number}]", item, known)
+            for number, item in enumerate(self._list(f"{where}.results", listed))
+        ]
+        return [result for result in results if result is not None]
+
+    def _result(self, where: str, value: JsonValue, known: set[str]) -> AtifResult | None:
+        """Read one result; None for one of no call. ``known``: the ids of the step's calls."""
+        result = self._object(where, value)
+        content = self._content(f"{where}.content", result.get("content"))
+        call = result.get("source_call_id")
+        if call is None:
+            return None
+        call_id = self._text(f"{where}.source_call_id", call)
+        if known and call_id not in known:
+            wanted = "wanted the tool_call_id of a call of this step"
+            raise self._wrong(f"{where}.source_call_id", format_value(call_id), wanted)
+        ok = self._outcome(f"{where}.extra", result.get("extra"))
+        return AtifResult(where, call_id, ok, content)
 
     def _outcome(self, where: str, value: JsonValue) -> bool | None:
         """Whether a call succeeded, as the result's `extra` says."""
         if value is None:
             return None
         extra = self._object(where, value)
-        flags = [extra.get(name) for name in _ERROR_FLAGS]
         own = self._own_extra(where, extra).get("ok")
         if isinstance(own, bool):
             return own
-        if isinstance(extra.get("error"), str) or True in flags:
+        flags = [extra.get(name) for name in _ERROR_FLAGS]
+        has_error_text = isinstance(extra.get("error"), str)
+        if has_error_text or True in flags:
             return False
-        return True if False in flags else None
+        if False in flags:
+            return True
+        return None
 
     def _own_extra(self, where: str, value: JsonValue) -> JsonObject:
         """Return the member `milestoned` of an `extra`."""
@@ -228,9 +236,9 @@ class _TrajectoryReader:
             wanted = "wanted a time, as in 2026-01-02T03:04:05.678Z"
             raise self._wrong(where, format_value(text), wanted) from None
 
-    def _object(self, where: str, value: JsonValue) -> JsonObject:
+    def _object(self, where: str, value: JsonValue, wanted: str = "wanted an object") -> JsonObject:
         if not isinstance(value, dict):
-            raise self._wrong(where, format_value(value), "wanted an object")
+            raise self._wrong(where, format_value(value), wanted)
         return value
 
     def _list(self, where: str, value: JsonValue) -> Sequence[JsonValue]:

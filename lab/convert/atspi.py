@@ -8,6 +8,7 @@ last change is told with that, and a change before it blinds its step for rules 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -88,15 +89,55 @@ def _row(source: SourceFile, where: str, row: JsonValue) -> _CaptureRow:
     if not isinstance(row, dict) or row.get("src") not in _SOURCES:
         wanted = f"wanted an object with src: {', '.join(_SOURCES)}"
         raise source.wrong(where, format_value(row), wanted)
-    time, src = row.get("t"), str(row["src"])
+    src = str(row["src"])
+    time = row.get("t")
     if not isinstance(time, int | float):
         raise source.wrong(f"{where}: t", format_value(time), "wanted seconds")
-    if src in _MAIN_FIELDS:
-        name, kind = _MAIN_FIELDS[src]
-        if not isinstance(row.get(name), kind):
-            what = format_value(row.get(name))
-            raise source.wrong(f"{where}: {name}", what, f"wanted a {kind.__name__}")
+    name, kind = _MAIN_FIELDS.get(src, ("src", str))  # the others have nothing else to check
+    value = row.get(name)
+    if not isinstance(value, kind):
+        wanted = f"wanted a {kind.__name__}"
+        raise source.wrong(f"{where}: {name}", format_value(value), wanted)
     return _CaptureRow(time, src, row)
+
+
+class _RowPlayer:
+    """Hands each row of a capture to the fold of its source; a row of ``step_source`` ends a step
+    and begins the next."""
+
+    def __init__(
+        self, tape: Tape, masker: Masker, rows: list[_CaptureRow], step_source: str
+    ) -> None:
+        self._tape = tape
+        self._masker = masker
+        self._step_source = step_source
+        self._desktop = _Desktop(tape, masker, _app(rows))
+        self._files = _Files(tape, rows)
+
+    def begin_watching(self) -> None:
+        """From now on what is seen is a change, not the start state."""
+        self._desktop.ready()
+        self._files.ready = True
+
+    def settle(self, at: int) -> None:
+        """Report what the folds held back to see whether it lasts."""
+        self._desktop.settle(at)
+        self._files.emit_departures(at)
+
+    def play(self, at: int, row: _CaptureRow) -> None:
+        """Fold one row, which came ``at`` nanoseconds after the first."""
+        self._desktop.flush_until(at)
+        match row.src:
+            case "mark" | "input":
+                self.begin_watching()
+            case "atspi":
+                self._desktop.handle(at, row.data)
+            case "fs":
+                self._files.handle(at, row)
+        if row.src == self._step_source:
+            self.settle(at)
+            self._tape.end(at)
+            self._tape.begin(at, _action(row, self._masker))
 
 
 class AtspiReading:
@@ -116,35 +157,19 @@ class AtspiReading:
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Row after row through the folds."""
-        masker = Masker(mask)
-        start = min(row.t for row in self._rows)
-        desktop = _Desktop(tape, masker, _app(self._rows))
-        files = _Files(tape, self._rows)
         sources = {row.src for row in self._rows}
         step_source = "input" if "input" in sources else "mark"
+        player = _RowPlayer(tape, Masker(mask), self._rows, step_source)
         if step_source not in sources:
-            desktop.ready()
-            files.ready = True
+            player.begin_watching()
             tape.begin(0)
+        start = min(row.t for row in self._rows)
         for number, row in enumerate(self._rows, 1):
             with self._source.part(f"line {number}: t"):
                 at = int((row.t - start) * 1e9)
-            desktop.flush_until(at)
-            if row.src in ("mark", "input"):
-                desktop.ready()
-                files.ready = True
             with self._source.part(f"line {number}"):
-                if row.src == "atspi":
-                    desktop.handle(at, row.data)
-                elif row.src == "fs":
-                    files.handle(at, row)
-            if row.src == step_source:
-                desktop.settle(at)
-                files.emit_departures(at)
-                tape.end(at)
-                tape.begin(at, _action(row, masker))
-        desktop.settle(tape.at)
-        files.emit_departures(tape.at)
+                player.play(at, row)
+        player.settle(tape.at)
 
 
 def _action(row: _CaptureRow, masker: Masker) -> JsonObject | None:
@@ -242,18 +267,23 @@ class _Files:
         content = self._contents.get(name)
         later = [time for time in self._changes.get(name, ()) if time > self._now]
         if not later and isinstance(content, str):
-            for observation in self._fold.finish_look(do.path, do.ticket, _facts(name, content)):
+            facts = _facts(name, content)
+            for observation in self._fold.finish_look(do.path, do.ticket, facts):
                 self._do(at, observation)
             return
         if do.when != "now":
             return  # its writer closes it later, and then it is asked for again
-        changes_again_soon = bool(later) and later[0] - self._now < SETTLED_S
-        if self.ready and not changes_again_soon:
-            reason = f"what {name} held then is not in an AT-SPI capture"
-            self._tape.tell(at, "gap.began", {"source": "files", "reason": reason})
-            self._tape.tell(at, "gap.ended", {"source": "files"})
+        wait_s = next(iter(later), math.inf) - self._now
+        if self.ready and wait_s >= SETTLED_S:
+            self._note_unknown_content(at, name)
         # The fold is to know of the file; what it would report of its content nobody saw.
         self._fold.finish_look(do.path, do.ticket, _NOT_KNOWN)
+
+    def _note_unknown_content(self, at: int, name: str) -> None:
+        """Record a moment in which nobody saw what the file ``name`` held."""
+        reason = f"what {name} held then is not in an AT-SPI capture"
+        self._tape.tell(at, "gap.began", {"source": "files", "reason": reason})
+        self._tape.tell(at, "gap.ended", {"source": "files"})
 
     def _emit(self, at: int, observation: FileObservation) -> None:
         kind, data = observation.kind, {"root": ROOT} | observation.data

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.windows import DIALOGS, NAMED
-from detectors.model.json_value import JsonObject, read_text
+from detectors.model.json_value import JsonObject, read_text, text_or_none
 
 BUS = ":capture"
 _WINDOWS = DIALOGS | NAMED
@@ -66,7 +66,7 @@ class Objects:
         yield {
             "t": "event",
             "type": kind,
-            "any": any_value if isinstance(any_value, str) else None,
+            "any": text_or_none(any_value),
             "id": id,
             "d1": row.get("d1", 0),
             "d2": row.get("d2", 0),
@@ -79,13 +79,13 @@ class Objects:
         of_role = [id for id, known in self._known.items() if known.role == role]
         named = [id for id in of_role if self._known[id].name == name]
         id = self._choose_window(kind, role, of_role, named)
+        window = _CapturedObject("", role, name)
         known = self._known.get(id)
         if known is None or known.name != name:
-            self._known[id] = _CapturedObject("", role, name)
-            renames = (
-                kind == "object:property-change:accessible-name" and name != "" and bool(named)
-            )
-            if not renames:
+            self._known[id] = window
+            is_rename = kind == "object:property-change:accessible-name"
+            had_its_name = bool(named) and name != ""
+            if not (is_rename and had_its_name):
                 yield self._node(role, name, id, _HERE)
         is_first_active = kind == "object:state-changed:active" and not self._active
         if kind == "window:activate" or is_first_active:
@@ -96,13 +96,17 @@ class Objects:
     def _choose_window(self, kind: str, role: str, of_role: list[str], named: list[str]) -> str:
         """The window of that name, else one that has none yet, else, where none is created, the
         last of its role, else a new one; a dialog that is created is always new."""
+        if named:
+            return named[-1]
         is_created = kind == "window:create"
-        candidates = named
-        if not named and not (is_created and role in DIALOGS):
-            candidates = [id for id in of_role if self._known[id].name == ""]
-        if not candidates and not is_created:
-            candidates = of_role
-        return candidates[-1] if candidates else self._next_id()
+        if is_created and role in DIALOGS:
+            return self._next_id()
+        nameless = [id for id in of_role if self._known[id].name == ""]
+        others = [] if is_created else of_role
+        candidates = nameless or others
+        if candidates:
+            return candidates[-1]
+        return self._next_id()
 
     def _object(self, row: JsonObject, role: str, name: str) -> Generator[Message, None, str]:
         kind = str(row["type"])
@@ -119,18 +123,22 @@ class Objects:
 
     def _find_known(self, row: JsonObject, role: str, name: str) -> str | None:
         """The object of the active window that a row is about, None where it is new."""
+        is_label = role in _LABELS
         alike = [
             id
             for id, known in self._known.items()
-            if known.role == role and known.window == self._active
+            if (known.role, known.window) == (role, self._active)
         ]
-        names = (name, row.get("any")) if role in _LABELS else (name,)
-        for expected in names:
-            matches = [id for id in alike if self._known[id].name == expected]
+        expected = [name, row.get("any")] if is_label else [name]
+        for text in expected:
+            matches = [id for id in alike if self._known[id].name == text]
             if matches:
                 return matches[-1]
-        can_be_renamed = role in _LABELS and row["type"] != "object:state-changed:showing"
-        return alike[0] if can_be_renamed and len(alike) == 1 else None
+        is_shown_now = row["type"] == "object:state-changed:showing"
+        can_be_renamed = is_label and not is_shown_now
+        if can_be_renamed and len(alike) == 1:
+            return alike[0]
+        return None
 
     def _dead_window(self, row: JsonObject) -> str:
         """A window that is gone has no role or name any more; its last title is told beside."""

@@ -13,7 +13,13 @@ from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.state.capture_plan import CapturePlan
 from agentd.sources.cdp.state.masking import Secrets
 from agentd.sources.cdp.state.state import CdpObservation
-from detectors.model.json_value import JsonObject, JsonValue, read_object, require_object
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    object_or_empty,
+    read_object,
+    require_object,
+)
 from detectors.model.kinds import KINDS
 from lab.convert import cdp_log
 from lab.convert.cdp_log import CdpMessage, messages, roots
@@ -99,16 +105,25 @@ def _introduce(fold: Normaliser, log: list[CdpMessage]) -> set[str]:
     pages = roots(log)
     for session, root in pages.items():
         _attach(fold, "", session, root, "page")
-    attached = set(pages)
-    for message in log:
-        if message.method == "Target.attachedToTarget":
-            attached.add(str(message.params.get("sessionId")))
+    announced = {
+        str(message.params.get("sessionId"))
+        for message in log
+        if message.method == "Target.attachedToTarget"
+    }
+    attached = announced.union(pages)
     first = next(iter(pages), "")
     for message in log:
-        if message.session not in attached:
-            attached.add(message.session)
-            _attach(fold, first, message.session, message.session, message.target or "other")
+        session = message.session
+        if session not in attached:
+            attached.add(session)
+            _attach(fold, first, session, session, message.target or "other")
     return set(pages.values())
+
+
+def _requests_document(message: CdpMessage) -> bool:
+    """Whether the browser asks for a document by this message, of a page or of a frame."""
+    is_request = message.method == "Network.requestWillBeSent"
+    return is_request and message.params.get("type") == "Document"
 
 
 def _attach(fold: Normaliser, parent: str, session: str, target: str, kind: str) -> None:
@@ -131,12 +146,12 @@ class _Steps:
     def before_message(self, message: CdpMessage) -> None:
         """A document's request begins its step before anything is told of it."""
         params = message.params
-        if message.method != "Network.requestWillBeSent" or params.get("type") != "Document":
+        if not _requests_document(message) or "redirectResponse" in params:
             return
-        if "redirectResponse" in params or not self._is_main(str(params.get("frameId"))):
-            return
-        self._loaders.add(str(params.get("loaderId")))
-        self._begin(message.at, str(require_object(params["request"], "request")["url"]))
+        if self._is_main(str(params.get("frameId"))):
+            request = require_object(params["request"], "request")
+            self._loaders.add(str(params.get("loaderId")))
+            self._begin(message.at, str(request["url"]))
 
     def after_event(self, at: int, observation: CdpObservation) -> None:
         """A document that came without a request, from a cache or another scheme, begins one
@@ -173,7 +188,7 @@ class _Unfinished:
         """Look at a raw message for the head of an answer, and for a document that is asked for."""
         params = message.params
         request = str(params.get("requestId"))
-        if message.method == "Network.requestWillBeSent" and params.get("type") == "Document":
+        if _requests_document(message):
             self._coming[str(params.get("frameId"))] = request
         if message.method == "Network.responseReceived":
             answer = read_object(params, "response")
@@ -186,20 +201,27 @@ class _Unfinished:
 
     def note_event(self, observation: CdpObservation) -> None:
         """Look at what is told for requests that begin and end."""
-        kind, data = observation.kind, observation.data
+        data = observation.data
         request = str(data.get("request"))
-        if kind == "request.sent":
-            self._sent[request] = data
-            self._heads.pop(request, None)
-        elif kind in ("request.finished", "request.failed", "request.response_started"):
-            self._sent.pop(request, None)
-            has_no_document = data.get("status") in _NO_DOCUMENT or _is_attachment(data)
-            if kind == "request.failed" or has_no_document:
-                self._coming = {
-                    frame: number for frame, number in self._coming.items() if number != request
-                }
-        elif kind in ("page.navigated", "page.failed", "frame.detached", "download.began"):
-            self._coming.pop(str(data.get("frame")), None)
+        match observation.kind:
+            case "request.sent":
+                self._sent[request] = data
+                self._heads.pop(request, None)
+            case "request.failed":
+                self._sent.pop(request, None)
+                self._expect_no_document(request)
+            case "request.finished" | "request.response_started":
+                self._sent.pop(request, None)
+                if data.get("status") in _NO_DOCUMENT or _is_attachment(data):
+                    self._expect_no_document(request)
+            case "page.navigated" | "page.failed" | "frame.detached" | "download.began":
+                self._coming.pop(str(data.get("frame")), None)
+
+    def _expect_no_document(self, request: str) -> None:
+        """Forget the frame that waited for a document by this request."""
+        waiting = [frame for frame, number in self._coming.items() if number == request]
+        for frame in waiting:
+            del self._coming[frame]
 
     def unfinished_answers(self) -> Iterator[CdpObservation]:
         """One `request.response_started` each, in the order in which they were sent."""
@@ -228,7 +250,7 @@ _NO_DOCUMENT = (204, 205)
 
 def _is_attachment(data: JsonObject) -> bool:
     answer = data.get("response")
-    headers = answer.get("headers") if isinstance(answer, Mapping) else None
+    headers = object_or_empty(answer).get("headers")
     if not isinstance(headers, Mapping):
         return False
     return str(headers.get("content-disposition", "")).lower().startswith("attachment")

@@ -8,7 +8,7 @@ timestamp}``. Replies to commands are passed over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import orjson
@@ -16,10 +16,12 @@ import orjson
 from detectors.model.json_value import (
     JsonObject,
     JsonValue,
+    object_or_empty,
     read_object,
     read_text,
     require_number,
     require_object,
+    text_or_none,
 )
 from lab.convert.errors import format_value
 from lab.convert.source import SourceFile
@@ -56,22 +58,19 @@ def fits(source: SourceFile) -> bool:
 def messages(source: SourceFile) -> list[CdpMessage]:
     """Every message of the log, in its order. Raises `ConvertError` that names the item."""
     log: list[CdpMessage] = []
-    first: float | None = None
-    at = 0
+    clock = _LogClock(source)
     for number, item in enumerate(source.items):
         inner = _inner(item)
         if inner is None:
             _require_reply(source, number, item)
             continue
-        method, params = str(inner["method"]), dict(read_object(inner, "params"))
-        stamp = params.get("timestamp") if method.partition(".")[0] in _TIMED else None
-        if isinstance(stamp, int | float):
-            first = stamp if first is None else first
-            with source.part(f"message {number}, {method}: timestamp {format_value(stamp)}"):
-                at = max(at, int((stamp - first) * 1e9))
+        method = str(inner["method"])
+        params = dict(read_object(inner, "params"))
+        at = clock.advance(number, method, params)
         outer = item if isinstance(item, dict) else inner
         session = read_text(inner, "sessionId", read_text(outer, "sessionId"))
-        log.append(CdpMessage(number, at, session, read_text(inner, "targetType"), method, params))
+        target = read_text(inner, "targetType")
+        log.append(CdpMessage(number, at, session, target, method, params))
     if not log:
         raise source.wrong("", "holds no message", "wanted CDP messages, {method, params}")
     return log
@@ -94,8 +93,8 @@ def _unpacked(text: str) -> JsonObject:
         entry = orjson.loads(text)
     except orjson.JSONDecodeError:
         return {}
-    message = entry.get("message") if isinstance(entry, dict) else None
-    return message if isinstance(message, dict) else {}
+    message = object_or_empty(entry).get("message")
+    return object_or_empty(message)
 
 
 def _is_message(message: JsonObject) -> bool:
@@ -104,13 +103,38 @@ def _is_message(message: JsonObject) -> bool:
     return isinstance(method, str) and "." in method and isinstance(message.get("params", {}), dict)
 
 
+class _LogClock:
+    """Where the log is in time, in nanoseconds after the first message that has a timestamp; it
+    never goes back."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self._source = source
+        self._first: float | None = None
+        self._at = 0
+
+    def advance(self, number: int, method: str, params: JsonObject) -> int:
+        """Return the time of message ``number``: its own, else that of the one before."""
+        stamp = params.get("timestamp")
+        is_timed = method.partition(".")[0] in _TIMED
+        if not is_timed or not isinstance(stamp, int | float):
+            return self._at
+        if self._first is None:
+            self._first = stamp
+        place = f"message {number}, {method}: timestamp {format_value(stamp)}"
+        with self._source.part(place):
+            passed = int((stamp - self._first) * 1e9)
+            self._at = max(self._at, passed)
+        return self._at
+
+
 def _require_reply(source: SourceFile, number: int, item: JsonValue) -> None:
     """Refuse what is neither a message nor a reply to a command."""
-    if isinstance(item, dict) and "id" in item and ("result" in item or "error" in item):
+    keys = item.keys() if isinstance(item, dict) else set()
+    if "id" in keys and not keys.isdisjoint(("result", "error")):
         return
-    where = f"{'line' if source.lines else 'item'} {number}"
+    unit = "line" if source.lines else "item"
     what = "a CDP message {method, params} or a performance entry {message}"
-    raise source.wrong(where, format_value(item), f"wanted {what}")
+    raise source.wrong(f"{unit} {number}", format_value(item), f"wanted {what}")
 
 
 def roots(log: list[CdpMessage]) -> dict[str, str]:
@@ -134,15 +158,15 @@ def _main(message: CdpMessage, children: set[str]) -> str | None:
     params = message.params
     if message.method == "Page.frameNavigated":
         about = _object(params, "frame")
-        frame = None if about.get("parentId") else about.get("id")
-        return frame if isinstance(frame, str) else None
-    asks_document = (
-        message.method == "Network.requestWillBeSent" and params.get("type") == "Document"
-    )
-    frame = params.get("frameId")
-    if not isinstance(frame, str) or frame in children:
+        return None if about.get("parentId") else text_or_none(about.get("id"))
+    frame = text_or_none(params.get("frameId"))
+    if frame in children:
         return None
-    return frame if asks_document or message.method in _STARTED else None
+    is_request = message.method == "Network.requestWillBeSent"
+    asks_document = is_request and params.get("type") == "Document"
+    if asks_document or message.method in _STARTED:
+        return frame
+    return None
 
 
 _STARTED = (
@@ -154,27 +178,38 @@ _STARTED = (
 
 def mend_log(log: list[CdpMessage]) -> Iterator[CdpMessage]:
     """The log as today's browsers would have written it, which the folds know."""
-    has_lifecycle = any(message.method == "Page.lifecycleEvent" for message in log)
-    fired = {} if has_lifecycle else _FIRED
-    hops: dict[str, str] = {}
-    """Request → the address that redirected it last."""
-    documents: dict[str, JsonObject] = {}
-    """Session → the frame of its main document."""
+    mending = _LogMending(log)
     for message in log:
+        yield from mending.mend(message)
+
+
+class _LogMending:
+    """What is remembered of the messages before, to write the next one as today's browsers do."""
+
+    def __init__(self, log: list[CdpMessage]) -> None:
+        has_lifecycle = any(message.method == "Page.lifecycleEvent" for message in log)
+        self._fired: Mapping[str, str] = {} if has_lifecycle else _FIRED
+        self._hops: dict[str, str] = {}
+        """Request → the address that redirected it last."""
+        self._documents: dict[str, JsonObject] = {}
+        """Session → the frame of its main document."""
+
+    def mend(self, message: CdpMessage) -> Iterator[CdpMessage]:
+        """Yield what stands for ``message``: nothing for the answer of a hop that comes again."""
         params = message.params
         request = str(params.get("requestId"))
-        if message.method == "Network.requestWillBeSent" and "redirectResponse" in params:
-            hops[request] = str(_object(params, "redirectResponse").get("url"))
-        elif message.method == "Network.responseReceived":
-            answer = _object(params, "response")
-            if _is_hop_again(answer, hops.get(request)):
-                continue
-            message.params = _without_push(params, answer)
-        elif message.method == "Page.frameNavigated":
-            if _main(message, set()) is not None:
-                documents[message.session] = _object(params, "frame")
-        elif message.method in fired and message.session in documents:
-            yield _lifecycle_event(message, documents[message.session])
+        match message.method:
+            case "Network.requestWillBeSent" if "redirectResponse" in params:
+                self._hops[request] = str(_object(params, "redirectResponse").get("url"))
+            case "Network.responseReceived":
+                answer = _object(params, "response")
+                if _is_hop_again(answer, self._hops.get(request)):
+                    return
+                message.params = _without_push(params, answer)
+            case "Page.frameNavigated" if _main(message, set()) is not None:
+                self._documents[message.session] = _object(params, "frame")
+            case method if method in self._fired and message.session in self._documents:
+                yield _lifecycle_event(message, self._documents[message.session])
         yield message
 
 
@@ -201,7 +236,7 @@ def _object(params: JsonObject, name: str) -> JsonObject:
     """That part of a message; empty where it is none, which whoever folds the message refuses by
     its number."""
     value = params.get(name)
-    return value if isinstance(value, dict) else {}
+    return object_or_empty(value)
 
 
 def _without_push(params: dict[str, JsonValue], answer: JsonObject) -> dict[str, JsonValue]:

@@ -3,7 +3,7 @@ files can lie."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 _UNSEEN = frozenset(("script", "style", "noscript", "template", "head", "title"))
 
@@ -71,11 +71,10 @@ class DomNode:
     def all(self, tag: str) -> list[DomNode]:
         """Every element of that tag in the whole tree."""
         root = self.root()
-        if root.found is None:
-            return [node for node in root.walk() if node.tag == tag]
-        if tag not in root.found:
-            root.found[tag] = [node for node in root.walk() if node.tag == tag]
-        return root.found[tag]
+        known: dict[str, list[DomNode]] = {} if root.found is None else root.found
+        if tag not in known:
+            known[tag] = [node for node in root.walk() if node.tag == tag]
+        return known[tag]
 
     def all_of(self, *tags: str) -> Iterator[DomNode]:
         """Every element of these tags in the whole tree, tag after tag."""
@@ -88,13 +87,18 @@ class DomNode:
 
     def content(self) -> str:
         """The text below, white space folded, without what is never shown (scripts, styles)."""
+        return self.text_without(_UNSEEN)
+
+    def text_without(self, tags: Collection[str]) -> str:
+        """The text below, white space folded, without what stands in elements of these ``tags``;
+        the tag of the node itself does not count."""
         parts: list[str] = []
         stack = [self]
         while stack:
             node = stack.pop()
             if node.tag == "#text":
                 parts.append(node.text)
-            elif node.tag not in _UNSEEN or node is self:
+            elif node is self or node.tag not in tags:
                 stack.extend(reversed(node.children))
         return " ".join(" ".join(parts).split())
 

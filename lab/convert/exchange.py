@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -113,11 +114,13 @@ class Exchange:
     @property
     def commits(self) -> bool:
         """Whether the frame shows this answer as its document."""
-        answered = self.failure is None and self.status not in _NO_DOCUMENT
-        if self.type != "Document" or not answered or self.redirects or self.onward:
+        is_document = self.type == "Document" and self.status not in _NO_DOCUMENT
+        leads_on = self.redirects or self.onward is not None
+        if self.failure is not None or leads_on or not is_document:
             return False
-        disposition = self.answer_headers.get("content-disposition", "").lower()
-        return not disposition.startswith("attachment")
+        disposition = self.answer_headers.get("content-disposition", "")
+        is_download = disposition.lower().startswith("attachment")
+        return not is_download
 
     def last(self) -> Exchange:
         """Follow the redirects to the end of the chain."""
@@ -219,11 +222,12 @@ def _follower(exchange: Exchange, later: Iterable[Exchange]) -> Exchange | None:
         target = _as_requested(urljoin(exchange.url, exchange.location))
     except ValueError:
         return None  # an address that no browser could follow
-    for other in later:
-        is_free = not other.continues and other.tab == exchange.tab
-        if is_free and _is_at(other.url, target):
-            return other
-    return None
+    candidates = (
+        other
+        for other in later
+        if not other.continues and other.tab == exchange.tab and _is_at(other.url, target)
+    )
+    return next(candidates, None)
 
 
 def _is_at(url: str, target: str) -> bool:
@@ -238,13 +242,15 @@ def _as_requested(url: str) -> str:
     """Write an address as a browser requests it: without dots as parts of its path, its host in
     small letters, letters beyond ASCII percent-encoded, no usual port. Raises ValueError."""
     parts = urlsplit(url)
-    host = (parts.hostname or "").encode("idna").decode()
-    is_usual = parts.port is None or parts.port == _PORTS.get(parts.scheme)
-    place = host if is_usual else f"{host}:{parts.port}"
+    place = (parts.hostname or "").encode("idna").decode()
+    if parts.port not in (None, _PORTS.get(parts.scheme)):
+        place = f"{place}:{parts.port}"
     path = quote(parts.path, safe=_KEPT) or "/"
     if "/." in path:
-        path = urlsplit(urljoin("http://host/", "/" + path.lstrip("/"))).path
-    return urlunsplit((parts.scheme, place, path, quote(parts.query, safe=_KEPT), ""))
+        rooted = "/" + path.lstrip("/")
+        path = urlsplit(urljoin("http://host/", rooted)).path
+    query = quote(parts.query, safe=_KEPT)
+    return urlunsplit((parts.scheme, place, path, query, ""))
 
 
 def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]:
@@ -289,33 +295,38 @@ def _unseen(exchange: Exchange, reason: str) -> Iterator[Telling]:
 def _end(
     exchange: Exchange, data: dict[str, JsonValue], hops: list[JsonObject], secrets: Secrets
 ) -> Telling:
-    if exchange.status is not None:
-        data["status"] = exchange.status
-    if exchange.cached:
-        data["cached"] = True
-    if hops:
-        data["hops"] = hops
-    if exchange.failure is not None:
-        data["error"] = exchange.failure
-        if "ABORTED" in exchange.failure.upper():
-            data["canceled"] = True
-        if writes(data) and may_have_gone_out(data):
-            data["sent"] = True
-        return Telling(exchange.end, "request.failed", data)
-    if exchange.mime:
-        data["mime"] = exchange.mime
-    data |= _captured_fields(exchange, secrets)
-    return Telling(exchange.end, "request.finished", data)
+    """Tell how the request ended; ``data``: what is known of it so far, which grows."""
+    known: dict[str, JsonValue] = {
+        "status": exchange.status,
+        "cached": exchange.cached or None,
+        "hops": hops or None,
+        "error": exchange.failure,
+    }
+    data |= {name: value for name, value in known.items() if value is not None}
+    if exchange.failure is None:
+        if exchange.mime:
+            data["mime"] = exchange.mime
+        data |= _captured_fields(exchange, secrets)
+        return Telling(exchange.end, "request.finished", data)
+    if "ABORTED" in exchange.failure.upper():
+        data["canceled"] = True
+    if writes(data) and may_have_gone_out(data):
+        data["sent"] = True
+    return Telling(exchange.end, "request.failed", data)
 
 
 def _messages(exchange: Exchange, about: JsonObject, secrets: Secrets) -> Iterator[Telling]:
+    """Tell each message of a WebSocket, at the time of the answer's head."""
     where = {key: about[key] for key in ("tab", "frame", "request", "url")}
     for message in exchange.messages:
-        kind = "message.sent" if message.get("type") == "send" else "message.received"
-        raw = str(message.get("data", "")).encode("utf-8", "replace")
+        is_sent = message.get("type") == "send"
+        kind = "message.sent" if is_sent else "message.received"
+        text = str(message.get("data", ""))
+        raw = text.encode("utf-8", "replace")
         if message.get("opcode") == _BINARY:
             raw = _decoded(raw.decode()) or b""
-        yield Telling(exchange.head, kind, where | bodies.body_fields(raw, "", secrets))
+        fields = bodies.body_fields(raw, "", secrets)
+        yield Telling(exchange.head, kind, where | fields)
 
 
 def _captured_fields(exchange: Exchange, secrets: Secrets) -> dict[str, JsonValue]:
@@ -338,26 +349,28 @@ def _captured_fields(exchange: Exchange, secrets: Secrets) -> dict[str, JsonValu
 
 def _headers(message: JsonObject) -> dict[str, str]:
     """Names in lower case; values under one name joined as a browser would."""
-    headers: dict[str, str] = {}
+    headers: dict[str, list[str]] = defaultdict(list)
     for header in objects_in(read_list(message, "headers")):
-        name, value = header.get("name"), str(header.get("value", ""))
-        if not isinstance(name, str) or name.startswith(":"):
-            continue
-        name = name.lower()
-        if name in headers:
-            separator = "\n" if name == "set-cookie" else ", "
-            value = f"{headers[name]}{separator}{value}"
-        headers[name] = value
-    return headers
+        name = header.get("name")
+        if isinstance(name, str) and not name.startswith(":"):
+            value = str(header.get("value", ""))
+            headers[name.lower()].append(value)
+    cookies = headers.pop("set-cookie", [])
+    joined = {name: ", ".join(values) for name, values in headers.items()}
+    if cookies:
+        joined["set-cookie"] = "\n".join(cookies)
+    return joined
 
 
 def _type(entry: JsonObject, headers: dict[str, str], mime: str) -> str:
     """The kind of resource in CDP's words: as the file has it, else guessed."""
-    known = _TYPES.get(read_text(entry, "_resourceType").lower())
-    known = known or _DESTINATIONS.get(headers.get("sec-fetch-dest", ""))
+    stated = read_text(entry, "_resourceType").lower()
+    destination = headers.get("sec-fetch-dest", "")
+    known = _TYPES.get(stated) or _DESTINATIONS.get(destination)
     if known is not None:
         return known
-    if headers.get("accept", "").startswith("text/html"):
+    accepted = headers.get("accept", "")
+    if accepted.startswith("text/html"):
         return "Document"
     return next((kind for sign, kind in _MIME_SIGNS if sign in mime), "Other")
 

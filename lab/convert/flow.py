@@ -10,7 +10,14 @@ import re
 from collections.abc import Sequence
 
 from agentd.masking import MASK, Masker
-from detectors.model.json_value import JsonObject, JsonValue, objects_in, read_text
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    list_or_empty,
+    object_or_empty,
+    objects_in,
+    read_text,
+)
 from lab.convert.errors import format_value
 from lab.convert.page_state import MAIN, PageFrames
 from lab.convert.source import SourceFile
@@ -23,18 +30,25 @@ _CLICKS = {"click": "element.clicked", "doubleClick": "element.double_clicked"}
 
 def fits(source: SourceFile) -> bool:
     """Whether it is an object with steps that have types."""
-    steps = source.value.get("steps") if isinstance(source.value, dict) else None
-    first = steps[0] if isinstance(steps, list) and steps else None
+    steps = list_or_empty(_steps(source))
+    first = next(iter(steps), None)
     return isinstance(first, dict) and "type" in first
+
+
+def _steps(source: SourceFile) -> JsonValue:
+    """What the file has as its steps, unchecked; None for nothing."""
+    flow = object_or_empty(source.value)
+    return flow.get("steps")
 
 
 def read(source: SourceFile) -> FlowReading:
     """Check the flow's steps and give its reading. Raises `ConvertError`."""
-    steps = source.value.get("steps") if isinstance(source.value, dict) else None
+    steps = _steps(source)
     if not isinstance(steps, list):
         raise source.wrong("steps", format_value(steps), "wanted a list of steps")
     for number, step in enumerate(steps):
-        if not isinstance(step, dict) or not isinstance(step.get("type"), str):
+        kind = object_or_empty(step).get("type")
+        if not isinstance(kind, str):
             raise source.wrong(
                 f"steps[{number}]", format_value(step), "wanted an object with a type"
             )
@@ -114,19 +128,22 @@ def _action(step: JsonObject, masker: Masker) -> JsonObject:
 
 def _selectors(step: JsonObject) -> list[str]:
     """Every selector of a step as one text, those through shadow roots joined."""
-    selectors = step.get("selectors")
-    if not isinstance(selectors, list) or not selectors:
-        return [""]
-    parts = [selector if isinstance(selector, list) else [selector] for selector in selectors]
-    return [" >>> ".join(map(str, part)) for part in parts]
+    texts: list[str] = []
+    for selector in list_or_empty(step.get("selectors")):
+        through = selector if isinstance(selector, list) else [selector]
+        texts.append(" >>> ".join(map(str, through)))
+    return texts or [""]
 
 
 def _element(step: JsonObject, masker: Masker) -> dict[str, str]:
-    for selector in _selectors(step):
-        aria = _ARIA.match(selector.rpartition(" >>> ")[2])
-        if aria is not None:
-            return {"role": aria["role"] or "", "name": masker.mask_text(aria["name"]), "tag": ""}
-    return {"role": "", "name": "", "tag": ""}
+    """What a step's selectors say of its element: role and name, "" where none says so."""
+    innermost = (selector.rpartition(" >>> ")[2] for selector in _selectors(step))
+    matches = filter(None, map(_ARIA.match, innermost))
+    aria = next(matches, None)
+    if aria is None:
+        return {"role": "", "name": "", "tag": ""}
+    name = masker.mask_text(aria["name"])
+    return {"role": aria["role"] or "", "name": name, "tag": ""}
 
 
 def _secret_selector(step: JsonObject) -> str:

@@ -15,7 +15,14 @@ import orjson
 
 from agentd.sources.cdp.state.masking import Secrets
 from common.regular_file import read_regular
-from detectors.model.json_value import JsonObject, JsonValue, read_list, read_text, require_text
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    object_or_empty,
+    read_list,
+    read_text,
+    require_text,
+)
 from detectors.model.kinds import KINDS
 from lab.convert.errors import format_value
 from lab.convert.exchange import MS, Exchange, join, parse_exchange, secret_fields, tellings
@@ -23,6 +30,9 @@ from lab.convert.page_state import MAIN, PageFrames, Telling
 from lab.convert.source import SourceFile, Zip
 from lab.convert.tape import Tape
 from lab.convert.times import iso_to_ns
+
+_PAGE_TIMES = {"onContentLoad": "page.parsed", "onLoad": "page.loaded"}
+_MAX_MS = 1e12
 
 
 def fits(source: SourceFile) -> bool:
@@ -40,7 +50,7 @@ def read(source: SourceFile) -> HarReading:
 def _log(source: SourceFile) -> JsonObject:
     """The HAR's ``log``, its version and lists checked."""
     where, value = ("", source.value) if source.zip is None else _zipped(source, source.zip)
-    log = value.get("log") if isinstance(value, dict) else None
+    log = object_or_empty(value).get("log")
     if not isinstance(log, dict):
         raise source.wrong(where, format_value(value), "wanted a HAR: an object with log")
     version = log.get("version")
@@ -77,15 +87,18 @@ class HarReading:
     def __init__(self, source: SourceFile, log: JsonObject) -> None:
         self._source = source
         self.version = str(log["version"])
-        creator = log.get("creator")
-        self._tabs = isinstance(creator, dict) and creator.get("name") == "Playwright"
-        pages, entries = read_list(log, "pages"), read_list(log, "entries")
+        creator = object_or_empty(log.get("creator"))
+        self._tabs = creator.get("name") == "Playwright"
+        pages = read_list(log, "pages")
+        entries = read_list(log, "entries")
         self._pages = [_page(source, number, page) for number, page in enumerate(pages)]
         self._entries = [_entry(source, number, entry) for number, entry in enumerate(entries)]
-        self._origin = min([at for at, _ in (*self._pages, *self._entries)], default=0)
-        has_sockets = any("_webSocketMessages" in entry for _, entry in self._entries)
-        nouns = ("request.", "message.") if has_sockets else ("request.",)
-        self.shows = frozenset(kind for kind in KINDS if kind.startswith(nouns))
+        times = [at for at, _ in (*self._pages, *self._entries)]
+        self._origin = min(times, default=0)
+        nouns = ["request."]
+        if any("_webSocketMessages" in entry for _, entry in self._entries):
+            nouns.append("message.")
+        self.shows = frozenset(kind for kind in KINDS if kind.startswith(tuple(nouns)))
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Every page's step, every entry's chain, in the order of their times."""
@@ -101,16 +114,20 @@ class HarReading:
         return str(page) if self._tabs and page else MAIN
 
     def _page_tellings(self, secrets: Secrets) -> Iterator[Telling]:
+        """Tell each page of the HAR as a step; a HAR without pages is one step."""
         if not self._pages:
             yield Telling(0, "step.began", {})
-        for number, (start, page) in enumerate(sorted(self._pages, key=itemgetter(0))):
+        pages = sorted(self._pages, key=itemgetter(0))
+        for number, (start, page) in enumerate(pages):
             at = start - self._origin
             begins = at if number else 0
             title = read_text(page, "title")
-            clear = secrets.mask_url(title) if "://" in title else secrets.mask_text(title)
+            mask = secrets.mask_url if "://" in title else secrets.mask_text
+            clear = mask(title)
             yield Telling(begins, "step.ended", {})
             yield Telling(begins, "step.began", {"page": clear or str(page.get("id"))})
-            about: dict[str, JsonValue] = {"tab": self._tab(page.get("id")), "title": clear}
+            tab = self._tab(page.get("id"))
+            about: dict[str, JsonValue] = {"tab": tab, "title": clear}
             for kind, after in _page_times(page):
                 yield Telling(at + after, kind, about)
 
@@ -142,20 +159,21 @@ class HarReading:
         else."""
         if self._source.zip is not None:
             return self._source.zip.read(name)
-        if PurePosixPath(name).name != name or name in ("", ".", ".."):
+        is_plain_name = PurePosixPath(name).name == name and name not in ("", ".", "..")
+        if not is_plain_name:
             return None
         beside = Path(self._source.path).parent / name
-        return read_regular(beside) if beside.is_file() and not beside.is_symlink() else None
+        if beside.is_symlink() or not beside.is_file():
+            return None
+        return read_regular(beside)
 
 
 def _page_times(page: JsonObject) -> Iterator[tuple[str, int]]:
     """When a page was parsed and loaded, in nanoseconds after it began."""
-    timings = page.get("pageTimings")
-    if not isinstance(timings, dict):
-        return
-    for name, kind in (("onContentLoad", "page.parsed"), ("onLoad", "page.loaded")):
+    timings = object_or_empty(page.get("pageTimings"))
+    for name, kind in _PAGE_TIMES.items():
         after = timings.get(name)
-        if isinstance(after, int | float) and 0 <= after < 1e12:
+        if isinstance(after, int | float) and 0 <= after < _MAX_MS:
             yield kind, int(after * MS)
 
 
@@ -165,30 +183,43 @@ def _frame(first: Exchange, mains: dict[str, str], tabs: bool) -> str:
     The request itself says so where it has the header; else the first document's frame is the main
     one, and where frames have no names (a page is a navigation then) so is only that document.
     """
+    tab = first.tab
     destination = first.headers.get("sec-fetch-dest")
-    if first.type == "Document":
-        if destination in ("iframe", "frame"):
-            return first.frame or f"{first.tab}:{first.number}"
-        if destination == "document" or not tabs or first.tab not in mains:
-            mains[first.tab] = first.frame
-    is_main = not first.frame or mains.get(first.tab, first.frame) == first.frame
-    return first.tab if is_main else first.frame
+    is_document = first.type == "Document"
+    is_inner_document = is_document and destination in ("iframe", "frame")
+    if is_inner_document:
+        return first.frame or f"{tab}:{first.number}"
+    is_first_document = not tabs or tab not in mains
+    if is_document and (is_first_document or destination == "document"):
+        mains[tab] = first.frame
+    main = mains.get(tab, first.frame)
+    if first.frame in ("", main):
+        return tab
+    return first.frame
 
 
 def _played(pages: PageFrames, telling: Telling) -> Iterator[Telling]:
     """What a telling comes to, where that depends on what stands in the page by then."""
     at, kind, data = telling
     tab = str(data.get("tab"))
-    if kind == "commit":
-        yield from pages.navigated(at, tab, str(data["frame"]), str(data["url"]))
-    elif kind in ("page.parsed", "page.loaded"):
-        yield from pages.loaded(at, kind, tab)
-        url, title = pages.url(tab), str(data["title"])
-        if kind == "page.loaded" and url and title and "://" not in title:
-            about: dict[str, JsonValue] = {"tab": tab, "title": title, "url": url}
-            yield Telling(at, "page.title_changed", about)
-    else:
-        yield telling
+    match kind:
+        case "commit":
+            yield from pages.navigated(at, tab, str(data["frame"]), str(data["url"]))
+        case "page.parsed":
+            yield from pages.loaded(at, kind, tab)
+        case "page.loaded":
+            yield from pages.loaded(at, kind, tab)
+            yield from _title(at, tab, pages.url(tab), str(data["title"]))
+        case _:
+            yield telling
+
+
+def _title(at: int, tab: str, url: str, title: str) -> Iterator[Telling]:
+    """Tell a page's title; nothing where there is none, or where it is only an address."""
+    is_named = title != "" and "://" not in title
+    if url and is_named:
+        about: dict[str, JsonValue] = {"tab": tab, "title": title, "url": url}
+        yield Telling(at, "page.title_changed", about)
 
 
 def _page(source: SourceFile, number: int, value: JsonValue) -> tuple[int, JsonObject]:

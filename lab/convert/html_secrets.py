@@ -30,9 +30,12 @@ class _Fields(HTMLParser):
         self.names: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the names of a field that is secret."""
+        if tag not in ("input", "textarea"):
+            return
         found = {name: value or "" for name, value in attrs}
-        secret = found.get("type", "").lower() == "password" or _SECRET_FILL.search(
-            found.get("autocomplete", "")
-        )
-        if tag in ("input", "textarea") and secret:
-            self.names |= {value for name in ("name", "id") if (value := found.get(name, ""))}
+        is_password = found.get("type", "").lower() == "password"
+        filled = found.get("autocomplete", "")
+        if is_password or _SECRET_FILL.search(filled):
+            own = {found.get("name", ""), found.get("id", "")}
+            self.names |= own - {""}

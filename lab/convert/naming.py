@@ -15,6 +15,7 @@ from lab.convert.dom import DomNode
 MAX_NAME_LENGTH = 400
 MAX_TEXT_LENGTH = 200
 MAX_VALUE_LENGTH = 10_000
+MAX_KEY_LENGTH = 300
 
 INTERACTIVE = frozenset(
     "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option"
@@ -80,18 +81,21 @@ def role_of(node: DomNode) -> str:
 
 def _tag_role(node: DomNode) -> str:
     """The role that a tag means with its attributes."""
+    has = node.attrs.keys()
     match node.tag:
-        case "input" if "list" in node.attrs and type_of(node) in _LISTED_TYPES:
-            return "combobox"
         case "input":
-            return _INPUT_ROLES.get(type_of(node), "textbox")
-        case "select" if "multiple" in node.attrs or node.get("size") not in ("", "0", "1"):
-            return "listbox"
+            own = type_of(node)
+            has_list = "list" in has and own in _LISTED_TYPES
+            return "combobox" if has_list else _INPUT_ROLES.get(own, "textbox")
         case "select":
-            return "combobox"
+            takes_several = "multiple" in has
+            shows_several = node.get("size") not in ("", "0", "1")
+            return "listbox" if takes_several or shows_several else "combobox"
         case "a" | "area":
-            return "link" if "href" in node.attrs else "generic"
-    return "textbox" if is_editable(node) else _TAG_ROLES.get(node.tag, "generic")
+            return "link" if "href" in has else "generic"
+    if is_editable(node):
+        return "textbox"
+    return _TAG_ROLES.get(node.tag, "generic")
 
 
 def name_of(node: DomNode) -> str:
@@ -100,14 +104,19 @@ def name_of(node: DomNode) -> str:
 
 
 def _name(node: DomNode) -> str:
+    """The name before white space is folded, from the first source that gives one."""
     referenced = _by_id(node, node.get("aria-labelledby").split())
     if referenced:
-        return " ".join(label.get("aria-label") or label.content() for label in referenced)
-    if node.get("aria-label").strip():
-        return node.get("aria-label")
+        texts = [label.get("aria-label") or label.content() for label in referenced]
+        return " ".join(texts)
+    own = node.get("aria-label")
+    if own.strip():
+        return own
     if node.tag in _FIELD_TAGS:
         return _field_name(node)
-    alternative = node.get("alt") if node.tag in ("img", "area") else ""
+    alternative = ""
+    if node.tag in ("img", "area"):
+        alternative = node.get("alt")
     return alternative or _content_name(node) or node.get("title")
 
 
@@ -119,18 +128,25 @@ def _content_name(node: DomNode) -> str:
 
 
 def _field_name(node: DomNode) -> str:
+    """The name of a field: a button's own words, else its labels, else what is written in it."""
     kind = type_of(node)
     if kind in _BUTTON_NAMES:
         return _first_attribute(node, "value", "title") or _BUTTON_NAMES[kind]
     if kind == "image":
         return _first_attribute(node, "alt", "title") or "Submit"
-    label = " ".join(_label_text(label) for label in node.all("label") if labels(label, node))
-    return label.strip() or _first_attribute(node, "title", "placeholder", "aria-placeholder")
+    texts = [
+        label.text_without(("select", "textarea", "script", "style"))
+        for label in node.all("label")
+        if labels(label, node)
+    ]
+    label = " ".join(texts).strip()
+    return label or _first_attribute(node, "title", "placeholder", "aria-placeholder")
 
 
 def _first_attribute(node: DomNode, *names: str) -> str:
     """The first of these attributes that is not empty; "" where none is."""
-    return next((node.get(name) for name in names if node.get(name)), "")
+    values = map(node.get, names)
+    return next(filter(None, values), "")
 
 
 def labels(label: DomNode, node: DomNode) -> bool:
@@ -140,19 +156,6 @@ def labels(label: DomNode, node: DomNode) -> bool:
     return label in node.ancestors()
 
 
-def _label_text(label: DomNode) -> str:
-    """A label without the values of the fields in it."""
-    parts: list[str] = []
-    stack = [label]
-    while stack:
-        node = stack.pop()
-        if node.tag == "#text":
-            parts.append(node.text)
-        elif node.tag not in ("select", "textarea", "script", "style"):
-            stack.extend(reversed(node.children))
-    return " ".join(" ".join(parts).split())
-
-
 def _images(node: DomNode) -> str:
     """The alternative texts of the images below."""
     images = (below.get("alt") for below in node.walk() if below.tag == "img")
@@ -160,10 +163,12 @@ def _images(node: DomNode) -> str:
 
 
 def _by_id(node: DomNode, ids: list[str]) -> list[DomNode]:
+    """The nodes of the tree that have these ids, in this order."""
     if not ids:
         return []
     by_id = {other.get("id"): other for other in node.root().walk()}
-    return [by_id[id] for id in ids if id in by_id]
+    found = map(by_id.get, ids)
+    return [other for other in found if other is not None]
 
 
 def type_of(node: DomNode) -> str:
@@ -196,15 +201,21 @@ def is_secret(node: DomNode) -> bool:
 def field_key(node: DomNode) -> str:
     """The key under which the field is known within its frame, made as the page's script makes
     it."""
-    own = node.get("name") or node.get("id") or name_of(node) or node.tag
-    option = f"={node.get('value') or 'on'}" if type_of(node) in ("radio", "checkbox") else ""
-    return f"{form_key(node)}/{own}{option}"[:300]
+    own = _first_attribute(node, "name", "id") or name_of(node) or node.tag
+    option = ""
+    if type_of(node) in ("radio", "checkbox"):
+        value = node.get("value") or "on"
+        option = f"={value}"
+    key = f"{form_key(node)}/{own}{option}"
+    return key[:MAX_KEY_LENGTH]
 
 
 def form_key(node: DomNode) -> str:
     """The id or the name of the form that the field is in."""
     form = node.closest("form")
-    return "" if form is None else form.get("id") or form.get("name")
+    if form is None:
+        return ""
+    return _first_attribute(form, "id", "name")
 
 
 def filled_data(
@@ -217,12 +228,15 @@ def filled_data(
     if form:
         data["form"] = form
     if is_secret(node):
-        return {**data, "value": None, "has_value": bool(value)}
+        data["value"] = None
+        data["has_value"] = bool(value)
+        return data
     if checked is not None:
         data["checked"] = checked
+    is_text = isinstance(value, str)
     texts = [value] if isinstance(value, str) else value
-    if max(map(len, texts), default=0) > MAX_VALUE_LENGTH:
-        data["cut"] = True
     bounded = [text[:MAX_VALUE_LENGTH] for text in texts]
-    data["value"] = bounded[0] if isinstance(value, str) else bounded
+    if bounded != texts:
+        data["cut"] = True
+    data["value"] = bounded[0] if is_text else bounded
     return data

@@ -12,11 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agentd.sources.cdp.state.masking import Secrets
-from detectors.model.json_value import (
-    JsonObject,
-    JsonValue,
-    read_text,
-)
+from detectors.model.json_value import JsonObject, JsonValue, object_or_empty, read_text
 from lab.convert.errors import format_value
 from lab.convert.rrweb_page import DOWN, INPUT, POINTER, REST_NS, TOUCH, RrwebPage
 from lab.convert.source import SourceFile
@@ -59,16 +55,19 @@ def read(source: SourceFile) -> RrwebReading:
 
 def _event(item: JsonValue) -> _RrwebEvent | None:
     """An item of the stream as an event, None for what is none."""
-    if not isinstance(item, dict):
-        return None
-    kind, timestamp, data = item.get("type"), item.get("timestamp"), item.get("data")
+    about = object_or_empty(item)
+    kind = about.get("type")
+    timestamp = about.get("timestamp")
+    data = about.get("data")
     if type(kind) is not int or not isinstance(timestamp, int | float):
         return None
-    return _RrwebEvent(kind, timestamp, data) if isinstance(data, dict) else None
+    if not isinstance(data, dict):
+        return None
+    return _RrwebEvent(kind, timestamp, data)
 
 
 def _events(source: SourceFile) -> Sequence[JsonValue]:
-    events = source.value.get("events") if isinstance(source.value, dict) else None
+    events = object_or_empty(source.value).get("events")
     return events if isinstance(events, list) else source.items
 
 
@@ -82,9 +81,12 @@ class _RrwebEvent(NamedTuple):
     @property
     def is_action(self) -> bool:
         """Whether the user did what it reports."""
-        source = self.data.get("source") if self.type == INCREMENTAL else None
-        is_press = source == POINTER and self.data.get("type") in (DOWN, TOUCH)
-        return source == INPUT or is_press
+        if self.type != INCREMENTAL:
+            return False
+        source = self.data.get("source")
+        if source == POINTER:
+            return self.data.get("type") in (DOWN, TOUCH)
+        return source == INPUT
 
 
 class RrwebReading:
@@ -103,13 +105,15 @@ class RrwebReading:
         page = RrwebPage(tape, Secrets(more=mask))
         start = self._events[0].timestamp
         acted = any(event.is_action for event in self._events)
+        # Where nobody acts, all that follows the first whole snapshot is one step.
+        begins_step = () if acted else (FULL,)
         for number, event in enumerate(self._events):
             with self._source.part(f"event {number} by time"):
                 at = int((event.timestamp - start) * 1e6)
                 page.flush_scroll(at)
                 self._play(page, at, event)
-            if event.type == FULL and not acted and tape.step < 0:
-                tape.begin(at)  # nobody acts in this stream: all that follows is one step
+            if event.type in begins_step and tape.step < 0:
+                tape.begin(at)
         page.flush_scroll(tape.at + REST_NS)
         if tape.step < 0:
             tape.begin(tape.at)

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from detectors.model.json_value import JsonObject, JsonValue, read_text
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    list_or_empty,
+    object_or_empty,
+    read_text,
+)
 from lab.convert.dom import DomNode
 from lab.convert.page_state import MAIN
 
@@ -32,23 +38,23 @@ class Mirror:
 
     def _build(self, data: JsonValue) -> DomNode | None:
         """A serialised node with all below it."""
-        built: DomNode | None = None
-        stack: list[tuple[JsonValue, DomNode | None]] = [(data, None)]
+        built = DomNode("#built")
+        stack: list[tuple[JsonValue, DomNode]] = [(data, built)]
         while stack and len(self.nodes) < MAX_NODES:
             item, parent = stack.pop()
-            number = item.get("id") if isinstance(item, dict) else None
-            if not isinstance(item, dict) or type(number) is not int:
+            about = object_or_empty(item)
+            number = about.get("id")
+            if type(number) is not int:
                 continue
-            node = _node(item, number)
+            node = _node(about, number)
             self.nodes[number] = node
-            if parent is None:
-                built = node
-            else:
-                parent.append(node)
-            children = item.get("childNodes")
-            if isinstance(children, list):
-                stack.extend((child, node) for child in reversed(children))
-        return built
+            parent.append(node)
+            children = list_or_empty(about.get("childNodes"))
+            stack.extend((child, node) for child in reversed(children))
+        top = next(iter(built.children), None)
+        if top is not None:
+            top.remove()
+        return top
 
     def remove(self, number: JsonValue) -> DomNode | None:
         """Take a node out; gives it."""
@@ -74,15 +80,17 @@ class Mirror:
         return placed
 
     def _place(self, item: JsonObject, placed: list[DomNode], *, strict: bool) -> bool:
+        """Put an added node where it is to stand, and note it in ``placed``. Return False where
+        its parent is not there yet, or, if ``strict``, the node that it stands before."""
         parent = self.find(item.get("parentId", 0))
         following = item.get("nextId")
         before = self.find(following)
         is_missing = isinstance(following, int) and before is None
-        if parent is None or (strict and is_missing):
+        must_wait = strict and is_missing
+        if parent is None or must_wait:
             return False
         data = item.get("node")
-        if isinstance(data, dict):
-            self.remove(data.get("id"))
+        self.remove(object_or_empty(data).get("id"))
         node = self._build(data)
         if node is not None:
             parent.append(node, before)
@@ -103,22 +111,26 @@ def _node(item: JsonObject, key: int) -> DomNode:
 
 def set_attributes(node: DomNode, changes: JsonValue) -> None:
     """Set attributes as a mutation says them: null and false take one away."""
-    if not isinstance(changes, dict):
-        return
-    for name, value in changes.items():
-        if value is None or value is False:
-            node.attrs.pop(name.lower(), None)
-        elif isinstance(value, str | int | float):
-            node.attrs[name.lower()] = "" if value is True else str(value)
+    for key, value in object_or_empty(changes).items():
+        name = key.lower()
+        match value:
+            case None | False:
+                node.attrs.pop(name, None)
+            case True:
+                node.attrs[name] = ""
+            case str() | int() | float():
+                node.attrs[name] = str(value)
 
 
 def frame_of(node: DomNode) -> tuple[str, DomNode | None]:
     """The frame that a node is in: its name, and the iframe that holds its document; the main one
     has none."""
-    for above in (node, *node.ancestors()):
-        holder = above.parent
-        if above.tag == "#document" and holder is not None and holder.tag in ("iframe", "frame"):
-            return f"frame-{above.key}", holder
+    document = node.closest("#document")
+    while document is not None and document.parent is not None:
+        holder = document.parent
+        if holder.tag in ("iframe", "frame"):
+            return f"frame-{document.key}", holder
+        document = holder.closest("#document")
     return MAIN, None
 
 

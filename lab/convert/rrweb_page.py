@@ -22,6 +22,7 @@ from lab.convert.tape import Tape
 
 REST_NS = 200_000_000
 MAX_TEXT_LENGTH = 2000
+MAX_TITLE_LENGTH = 1000
 MAX_TEXTS = 200
 """Texts told of one change."""
 MUTATION, POINTER, SCROLL, INPUT, SELECTION = 0, 2, 3, 5, 14
@@ -93,22 +94,28 @@ class RrwebPage:
 
     def _report_documents(self, at: int, top: DomNode) -> None:
         """Report the documents of the iframes in ``top``."""
-        for document in [node for node in top.walk() if node.tag == "#document"]:
+        documents = [node for node in top.walk() if node.tag == "#document"]
+        for document in documents:
             frame, holder = frame_of(document)
             if holder is None:
                 continue
+            address = "about:blank"
             src = holder.get("src") or holder.get("rr_src")
-            address = urljoin(self._pages.url(MAIN), src) if src else "about:blank"
+            if src:
+                address = urljoin(self._pages.url(MAIN), src)
             url = self._masker.mask_url(address)
             self._emit(at, self._pages.navigated(at, MAIN, frame, url))
 
     def _report_title(self, at: int) -> None:
-        element = next((node for node in self._mirror.top.walk() if node.tag == "title"), None)
-        title = element.content() if element is not None else ""
-        if title and title != self._title:
-            self._title = title
-            about = {"tab": MAIN, "title": title[:1000], "url": self._pages.url(MAIN)}
-            self._tape.tell(at, "page.title_changed", {**about, **self._baseline()})
+        """Report the page's title where it is another one than before."""
+        titles = [node.content() for node in self._mirror.top.all("title")[:1]]
+        title = "".join(titles)
+        if title in ("", self._title):
+            return
+        self._title = title
+        url = self._pages.url(MAIN)
+        about = {"tab": MAIN, "title": title[:MAX_TITLE_LENGTH], "url": url}
+        self._tape.tell(at, "page.title_changed", {**about, **self._baseline()})
 
     # -- changes
 
@@ -152,26 +159,33 @@ class RrwebPage:
         return [node]
 
     def _change_attributes(self, at: int, item: JsonObject) -> None:
+        """Set attributes, and report what that opens, closes or shows."""
         node = self._node_of(item)
         if node is None:
             return
-        was_open, was_hidden = "open" in node.attrs, is_hidden(node)
+        was_open = "open" in node.attrs
+        was_hidden = is_hidden(node)
         set_attributes(node, item.get("attributes"))
         is_open = "open" in node.attrs
-        if node.tag in ("dialog", "details") and was_open != is_open:
-            is_clicked = self._clicked is not None and node in self._clicked.ancestors()
-            state = {"open": is_open, "trusted": is_clicked and node.tag == "details"}
-            self._tape.tell(at, "element.toggled", {**self._describe(node), **state})
+        if was_open != is_open:
+            self._toggled(at, node, is_open)
         if was_hidden and not is_hidden(node):
             self._appeared(at, [node], {})
 
+    def _toggled(self, at: int, node: DomNode, is_open: bool) -> None:
+        """Report a dialog, or a section, that opened or closed; the user did so who clicked in a
+        section."""
+        if node.tag not in ("dialog", "details"):
+            return
+        around_click = () if self._clicked is None else self._clicked.ancestors()
+        is_users = node.tag == "details" and node in around_click
+        state = {"open": is_open, "trusted": is_users}
+        self._tape.tell(at, "element.toggled", {**self._describe(node), **state})
+
     def _appeared(self, at: int, nodes: list[DomNode], flags: dict[str, bool]) -> None:
         """Report texts by the element that they are in, as a person reads them."""
-        holders: dict[int, DomNode] = {}
-        for node in nodes:
-            for text in texts(node):
-                if text.parent is not None:
-                    holders[id(text.parent)] = text.parent
+        parents = [text.parent for node in nodes for text in texts(node)]
+        holders = {id(parent): parent for parent in parents if parent is not None}
         for element in list(holders.values())[:MAX_TEXTS]:
             self._text(at, "text.appeared", element, element.content(), flags)
 
@@ -229,33 +243,41 @@ class RrwebPage:
         return label is not None and labels(label, node)
 
     def _input(self, at: int, data: JsonObject) -> None:
+        """Report what a field holds after an input."""
         node = self._node_of(data)
         if node is None:
             return
         if not self._continues_step(node):
             self._act(at, "input", node, "input")
-        is_choice = type_of(node) in ("checkbox", "radio")
-        checked = bool(data.get("isChecked")) if is_choice else None
+        checked = None
+        if type_of(node) in ("checkbox", "radio"):
+            checked = bool(data.get("isChecked"))
         text = read_text(data, "text")
         value = filled_data(node, text, checked)
-        if "data-rr-is-password" in node.attrs or (text and not text.strip("*")):
+        is_starred = text != "" and not text.strip("*")
+        if is_starred or "data-rr-is-password" in node.attrs:
             value |= {"value": None, "has_value": bool(text)}  # rrweb itself kept it back
         is_users = data.get("userTriggered")
         if not isinstance(is_users, bool):
-            around = {node.key, *(near.key for near in _around(node))}
-            is_users = not self._pointed.isdisjoint(around)
+            is_users = self._was_pointed_at(node)
         where = {"tab": MAIN, "frame": frame_of(node)[0], "trusted": is_users}
         self._tape.tell(at, "field.filled", {**where, **value})
+
+    def _was_pointed_at(self, node: DomNode) -> bool:
+        """Whether the pointer met a field, its label, or what is in it, before it was changed."""
+        around = {near.key for near in (node, *_around(node))}
+        return not self._pointed.isdisjoint(around)
 
     def _continues_step(self, node: DomNode) -> bool:
         """Whether an input belongs to the running step: to the field that is written in, or, where
         nothing is written, to the click before it."""
-        is_text = node.tag == "input" and type_of(node) in _WRITTEN
-        is_written = node.tag == "textarea" or is_text
         kind, number = self._step
         if kind == "input":
             return number == node.key
-        return kind == "pointer" and not is_written
+        is_text_input = node.tag == "input" and type_of(node) in _WRITTEN
+        if node.tag == "textarea" or is_text_input:
+            return False
+        return kind == "pointer"
 
     def _act(self, at: int, kind: str, node: DomNode, what: str) -> None:
         self._tape.end(at)
@@ -321,7 +343,12 @@ def _offset(selection: JsonObject, name: str) -> int:
 def _topmost(nodes: list[DomNode]) -> list[DomNode]:
     """Those of ``nodes`` that are not below another one of them."""
     known = {id(node) for node in nodes}
-    return [node for node in nodes if known.isdisjoint(id(above) for above in node.ancestors())]
+    topmost: list[DomNode] = []
+    for node in nodes:
+        above = map(id, node.ancestors())
+        if known.isdisjoint(above):
+            topmost.append(node)
+    return topmost
 
 
 def _around(node: DomNode) -> list[DomNode]:
@@ -331,15 +358,17 @@ def _around(node: DomNode) -> list[DomNode]:
 
 
 def _between(top: DomNode, first: DomNode, start: int, last: DomNode, end: int) -> str:
-    """The text from one place to another, white space folded."""
+    """The text from one place to another, white space folded. ``start`` and ``end``: letters into
+    the texts ``first`` and ``last``."""
+    nodes = list(top.walk())
+    begins = nodes.index(first) if first in nodes else len(nodes)
+    ends = nodes.index(last) if last in nodes else len(nodes)
     parts: list[str] = []
-    inside = False
-    for node in top.walk():
-        if node is first:
-            inside = True
-        if inside and node.tag == "#text":
-            piece = node.text[: end if node is last else None]
-            parts.append(piece[start:] if node is first else piece)
+    for node in nodes[begins : ends + 1]:
+        piece = node.text if node.tag == "#text" else ""
         if node is last:
-            break
+            piece = piece[:end]
+        if node is first:
+            piece = piece[start:]
+        parts.append(piece)
     return " ".join("".join(parts).split())

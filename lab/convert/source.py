@@ -11,14 +11,14 @@ import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import orjson
 
 from common.regular_file import NotRegularError, read_regular
 from detectors.model.codec import sha256
-from detectors.model.json_value import JsonObject, JsonValue
+from detectors.model.json_value import JsonObject, JsonValue, list_or_empty
 from lab.convert.errors import ConvertError, format_value
 
 MAX_BYTES = 1 << 30
@@ -144,12 +144,12 @@ class SourceFile:
         return True
 
     @property
-    def items(self) -> list[JsonValue]:
+    def items(self) -> Sequence[JsonValue]:
         """The values of a JSON array or of JSON lines, of which there may be one; empty for
         anything else."""
         if isinstance(self.value, dict):
             return [self.value]
-        return self.value if isinstance(self.value, list) else []
+        return list_or_empty(self.value)
 
 
 class Zip:

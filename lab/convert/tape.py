@@ -65,13 +65,15 @@ class Tape:
         null, not 0."""
         for source in sorted(set(SOURCES) - set(_OWN)):
             kinds = [name for name, kind in KINDS.items() if kind.source == source]
-            known = {name for name in kinds if name in shown or _is_vouched(name, vouched)}
+            hidden = [
+                name for name in kinds if name not in shown and not _is_vouched(name, vouched)
+            ]
             about: dict[str, JsonValue] = {"source": source, "reason": f"not in {where}"}
-            if not known:
+            if len(hidden) == len(kinds):
                 self._blind.add(source)
                 self.tell(0, "gap.began", about)
                 continue
-            for part in _parts(source, kinds, [name for name in kinds if name not in known]):
+            for part in _parts(source, kinds, hidden):
                 self._blind.add(part)
                 self.tell(0, "gap.began", {**about, "part": part})
 
@@ -136,6 +138,11 @@ def _parts(source: str, kinds: list[str], hidden: list[str]) -> list[str]:
     kinds."""
     if source != "cdp":
         return hidden
-    nouns = {kind.partition(".")[0] for kind in kinds if kind not in hidden}
-    parts = [noun if (noun := kind.partition(".")[0]) not in nouns else kind for kind in hidden]
-    return list(dict.fromkeys(parts))
+    shown = set(kinds).difference(hidden)
+    shown_nouns = {kind.partition(".")[0] for kind in shown}
+    parts: dict[str, None] = {}
+    for kind in hidden:
+        noun = kind.partition(".")[0]
+        part = kind if noun in shown_nouns else noun
+        parts[part] = None
+    return list(parts)

@@ -137,11 +137,16 @@ class TraceReading:
 
 def _typed_secrets(trace: TraceFile, facts: list[SnapshotFacts]) -> Iterator[str]:
     """What calls wrote into fields that are secret."""
-    for snapshot, seen in zip(trace.snapshots, facts, strict=True):
-        call = trace.calls.get(snapshot.call)
-        if call is not None and seen.target is not None and seen.target.secret:
-            texts = (read_text(call.params, name) for name in ("value", "text"))
-            yield from filter(None, texts)
+    secret_calls = [
+        snapshot.call
+        for snapshot, seen in zip(trace.snapshots, facts, strict=True)
+        if seen.target is not None and seen.target.secret
+    ]
+    for id in secret_calls:
+        call = trace.calls.get(id)
+        params = {} if call is None else call.params
+        texts = (read_text(params, "value"), read_text(params, "text"))
+        yield from filter(None, texts)
 
 
 def _snapshots(
@@ -172,13 +177,15 @@ def _ns(at: float, origin: float) -> int:
 
 
 def _shows(trace: TraceFile) -> frozenset[str]:
-    methods = {event.method for event in trace.events}
+    """The kinds of event that a trace of its version, and with what is in it, would show."""
     shows = {kind for kind in KINDS if kind.startswith("request.")}
-    for method, kinds in _EVENTS.items():
-        if method in methods or trace.version >= _TELLS_EVENTS:
-            shows |= set(kinds)
+    told = {event.method for event in trace.events}
+    if trace.version >= _TELLS_EVENTS:
+        told.update(_EVENTS)
+    for method in told & _EVENTS.keys():
+        shows.update(_EVENTS[method])
     if trace.snapshots:
-        shows |= set(SNAPSHOTS)
+        shows.update(SNAPSHOTS)
     return frozenset(shows)
 
 

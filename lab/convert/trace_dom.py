@@ -7,7 +7,9 @@ those that are only pointed at.
 
 from __future__ import annotations
 
-from detectors.model.json_value import JsonValue
+from typing import NamedTuple
+
+from detectors.model.json_value import JsonValue, object_or_empty
 from lab.convert.dom import DomNode
 
 MAX_NODES = 200_000
@@ -29,37 +31,9 @@ class FrameHistory:
         """The next snapshot as a tree, and whether it shares nodes with the one before: the same
         document then."""
         self._nodes.append(_numbered(html))
-        current = len(self._nodes) - 1
-        top = DomNode("#document")
-        shares = False
-        left = MAX_NODES
-        stack: list[tuple[JsonValue, int, DomNode, int]] = [(html, current, top, 0)]
-        while stack and left > 0:
-            item, number, parent, depth = stack.pop()
-            left -= 1
-            reference = _reference(item)
-            if isinstance(item, str):
-                parent.append(DomNode("#text", text=item))
-            elif reference is not None:
-                shares = shares or number == current
-                target = self._resolve(number, *reference) if depth < MAX_DEPTH else None
-                if target is not None:
-                    stack.append((*target, parent, depth + 1))
-            elif isinstance(item, list) and _is_element(item):
-                node = DomNode(str(item[0]).lower(), _attributes(item))
-                parent.append(node)
-                if depth < MAX_DEPTH:
-                    stack.extend((child, number, node, depth + 1) for child in reversed(item[2:]))
-        return top, shares
-
-    def _resolve(self, number: int, back: int, index: int) -> tuple[JsonValue, int] | None:
-        """What a reference in snapshot ``number`` points at, and in which snapshot that stands."""
-        behind = number - back
-        if not 0 <= behind <= number or not 0 <= index < len(self._nodes[behind]):
-            return None
-        target = self._nodes[behind][index]
-        points_at_itself = behind == number and _reference(target) is not None
-        return None if points_at_itself else (target, behind)
+        building = _TreeBuilding(self._nodes)
+        building.build(html)
+        return building.top, building.shares
 
 
 def _is_element(item: list[JsonValue]) -> bool:
@@ -74,10 +48,77 @@ def _reference(item: JsonValue) -> tuple[int, int] | None:
     return None
 
 
+class _TreeBuilding:
+    """The last of ``snapshots`` becomes a tree below ``top``. ``shares``: whether it has nodes of
+    the one before."""
+
+    def __init__(self, snapshots: list[list[JsonValue]]) -> None:
+        self.top = DomNode("#document")
+        self.shares = False
+        self._snapshots = snapshots
+        self._current = len(snapshots) - 1
+        self._stack: list[_Pending] = []
+
+    def build(self, html: JsonValue) -> None:
+        """Add all nodes, in document order, up to `MAX_NODES`."""
+        self._stack.append(_Pending(html, self._current, self.top, 0))
+        for _ in range(MAX_NODES):
+            if not self._stack:
+                return
+            self._add(self._stack.pop())
+
+    def _add(self, pending: _Pending) -> None:
+        """Add one node to its parent, and note its children, or what it points at."""
+        item = pending.item
+        reference = _reference(item)
+        if isinstance(item, str):
+            pending.parent.append(DomNode("#text", text=item))
+        elif reference is not None:
+            is_own = pending.snapshot == self._current
+            self.shares = self.shares or is_own
+            self._follow(pending, *reference)
+        elif isinstance(item, list) and _is_element(item):
+            node = DomNode(str(item[0]).lower(), _attributes(item))
+            pending.parent.append(node)
+            below = [pending.below(child, node) for child in reversed(item[2:])]
+            self._push(below)
+
+    def _follow(self, pending: _Pending, back: int, index: int) -> None:
+        """Note the node that a reference points at: of ``back`` snapshots before, by its number
+        there."""
+        behind = pending.snapshot - back
+        is_known = 0 <= behind <= pending.snapshot
+        nodes = self._snapshots[behind] if is_known else []
+        if not 0 <= index < len(nodes):
+            return
+        target = nodes[index]
+        points_at_itself = back == 0 and _reference(target) is not None
+        if not points_at_itself:
+            self._push([_Pending(target, behind, pending.parent, pending.depth + 1)])
+
+    def _push(self, pending: list[_Pending]) -> None:
+        """Note nodes that come next, unless they lie too deep."""
+        self._stack.extend(one for one in pending if one.depth <= MAX_DEPTH)
+
+
+class _Pending(NamedTuple):
+    """A node that is still to be added to ``parent``; ``snapshot``: the number of the one in which
+    it stands."""
+
+    item: JsonValue
+    snapshot: int
+    parent: DomNode
+    depth: int
+
+    def below(self, child: JsonValue, node: DomNode) -> _Pending:
+        """A child of this one, which became ``node``."""
+        return _Pending(child, self.snapshot, node, self.depth + 1)
+
+
 def _attributes(item: list[JsonValue]) -> dict[str, str]:
-    attributes = item[1] if len(item) > 1 else None
-    if not isinstance(attributes, dict):
-        return {}
+    """The attributes of an element, [tag, attributes, *children], their names in lower case."""
+    _, *rest = item
+    attributes = object_or_empty(next(iter(rest), None))
     return {name.lower(): str(value) for name, value in attributes.items()}
 
 

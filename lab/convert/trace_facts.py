@@ -24,6 +24,12 @@ from lab.convert.trace_file import Snapshot
 
 MAX_FIELDS = 200
 _BUTTONS = frozenset(("submit", "button", "reset", "image", "file", "color"))
+_ENTER = frozenset(("Enter",))
+_SPACE = frozenset(("Space",))
+_TAG_KEYS = {"button": _ENTER | _SPACE, "summary": _ENTER | _SPACE}
+"""The keys that click an element with the focus, by its tag."""
+_INPUT_KEYS = dict.fromkeys(_BUTTONS, _ENTER | _SPACE) | {"checkbox": _SPACE, "radio": _SPACE}
+"""The keys that click an input with the focus, by its type."""
 
 
 class Field(NamedTuple):
@@ -74,9 +80,9 @@ class SnapshotReader:
 
     def facts(self, snapshot: Snapshot) -> SnapshotFacts:
         """Read the next snapshot, in the order of the trace."""
-        tree, same = self._frames.setdefault(snapshot.frame, FrameHistory()).tree(snapshot.html)
+        history = self._frames.setdefault(snapshot.frame, FrameHistory())
+        tree, same = history.tree(snapshot.html)
         tree.found = {}
-        titles = [title.content() for title in tree.all("title")[:1]]
         fields: dict[str, Field] = {}
         marked: DomNode | None = None
         for node in tree.walk():
@@ -84,13 +90,23 @@ class SnapshotReader:
                 marked = node
             if is_field(node) and len(fields) < MAX_FIELDS:
                 self._field(fields, node)
-        return SnapshotFacts(titles[0] if titles else None, fields, _target(marked), same)
+        title = next(iter(tree.all("title")), None)
+        return SnapshotFacts(
+            title=None if title is None else title.content(),
+            fields=fields,
+            target=_target(marked),
+            same=same,
+        )
 
     def _field(self, fields: dict[str, Field], node: DomNode) -> None:
-        checked = node.get(CHECKED) == "true" if CHECKED in node.attrs else _checked(node)
+        """Add a field by a key that no other has; what a secret one holds is remembered, to be
+        masked elsewhere."""
+        checked = _checked(node)
+        if CHECKED in node.attrs:
+            checked = node.get(CHECKED) == "true"
         value = _value(node)
         names, values = self.secrets
-        own_names = {name for name in (node.get("name"), node.get("id")) if name}
+        own_names = {node.get("name"), node.get("id")} - {""}
         secret = is_secret(node) or not names.isdisjoint(own_names)
         key = _free_key(fields, field_key(node))
         data = {**filled_data(node, value, checked), "field": key}
@@ -118,18 +134,15 @@ def _checked(node: DomNode) -> bool | None:
 def _value(node: DomNode) -> str | list[str]:
     """What a field holds: a text, or of a list with several choices a list of texts."""
     if node.tag == "select":
-        options = (option for option in node.walk() if option.tag == "option")
-        values = [
-            option.attrs.get("value", option.content())
-            for option in options
-            if option.get(SELECTED) == "true"
-        ]
+        chosen = _chosen(node)
         if "multiple" in node.attrs:
-            return values
-        return values[-1] if values else ""
+            return chosen
+        return next(reversed(chosen), "")
     if VALUE in node.attrs:
         return node.get(VALUE)
-    return node.get("value") if node.tag == "input" else node.content()
+    if node.tag == "input":
+        return node.get("value")
+    return node.content()
 
 
 def _target(marked: DomNode | None) -> CallTarget | None:
@@ -150,21 +163,23 @@ def _target(marked: DomNode | None) -> CallTarget | None:
     )
 
 
+def _chosen(select: DomNode) -> list[str]:
+    """The values of the options that are chosen in a list."""
+    options = [
+        node for node in select.walk() if node.tag == "option" and node.get(SELECTED) == "true"
+    ]
+    return [option.attrs.get("value", option.content()) for option in options]
+
+
 def _pressed(node: DomNode) -> frozenset[str]:
     """The keys with which a browser clicks the element that has the focus."""
-    kind = type_of(node)
     if "disabled" in node.attrs:
         return frozenset()
-    match node.tag:
-        case "button" | "summary":
-            return frozenset(("Enter", "Space"))
-        case "a" | "area" if "href" in node.attrs:
-            return frozenset(("Enter",))
-        case "input" if kind in _BUTTONS:
-            return frozenset(("Enter", "Space"))
-        case "input" if kind in ("checkbox", "radio"):
-            return frozenset(("Space",))
-    return frozenset()
+    if node.tag == "input":
+        return _INPUT_KEYS.get(type_of(node), frozenset())
+    if node.tag in ("a", "area"):
+        return _ENTER if "href" in node.attrs else frozenset()
+    return _TAG_KEYS.get(node.tag, frozenset())
 
 
 def _submits(node: DomNode) -> bool:
@@ -175,9 +190,9 @@ def _submits(node: DomNode) -> bool:
     form = node.closest("form")
     if form is None:
         return "form" in node.attrs
-    buttons = (
-        button
-        for button in node.all_of("button", "input")
-        if type_of(button) in ("submit", "image")
-    )
-    return any(button.get("form") or form in button.ancestors() for button in buttons)
+    for button in node.all_of("button", "input"):
+        sends = type_of(button) in ("submit", "image")
+        names_a_form = button.get("form") != ""
+        if sends and (names_a_form or form in button.ancestors()):
+            return True
+    return False

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from detectors.model.json_value import (
     JsonObject,
     JsonValue,
+    object_or_empty,
     read_object,
     read_text,
     require_number,
@@ -84,11 +85,13 @@ class TraceFile:
 
 def load(source: SourceFile) -> TraceFile:
     """Read all that the zip holds of browser contexts. Raises `ConvertError`."""
+    wanted = "wanted a Playwright trace: a zip with a .trace in it"
     pack = source.zip
-    names = [name for name in pack.names if name.endswith(".trace")] if pack is not None else []
-    if pack is None or not names:
-        found = "is no zip" if pack is None else f"a zip with {format_value(pack.names[:5])}"
-        raise source.wrong("", found, "wanted a Playwright trace: a zip with a .trace in it")
+    if pack is None:
+        raise source.wrong("", "is no zip", wanted)
+    names = [name for name in pack.names if name.endswith(".trace")]
+    if not names:
+        raise source.wrong("", f"a zip with {format_value(pack.names[:5])}", wanted)
     trace = TraceFile()
     for name in sorted(names):
         _load(source, pack, name, trace)
@@ -100,27 +103,38 @@ def load(source: SourceFile) -> TraceFile:
 
 
 def _load(source: SourceFile, pack: Zip, name: str, trace: TraceFile) -> None:
+    """Add what one .trace of the zip holds, with its .network. Raises `ConvertError`."""
     rows = pack.rows(name)
-    options = next((row for row in rows if row.get("type") == "context-options"), None)
-    if options is None:
-        if not any(row.get("class") in _RUNNERS for row in rows):
-            wanted = "wanted a Playwright trace, which begins with them"
-            raise source.wrong(name, "no context-options", wanted)
+    version = _version(source, name, rows)
+    if version is None:
         return
-    if options.get("origin") == "testRunner":
-        return
-    version = options.get("version")
-    if type(version) is not int or not OLDEST <= version <= NEWEST:
-        what = f"is a Playwright trace of version {format_value(version)}, which is not known"
-        raise source.wrong(name, what, f"wanted a trace of version {OLDEST} to {NEWEST}")
     trace.version = max(trace.version, version)
     stem = name.removesuffix(".trace")
-    for number, row in enumerate([*rows, *pack.rows(f"{stem}.network")], 1):
+    requests = pack.rows(f"{stem}.network")
+    for number, row in enumerate([*rows, *requests], 1):
         try:
             _add_row(trace, row)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"{type(error).__name__} {str(error)[:200]} in {format_value(row)}"
             raise source.wrong(f"{name}: row {number}", what, "wanted a trace's") from None
+
+
+def _version(source: SourceFile, name: str, rows: list[JsonObject]) -> int | None:
+    """Return the version of a browser context's trace; None for the test runner's own. Raises
+    `ConvertError` for one that is not known."""
+    options = next((row for row in rows if row.get("type") == "context-options"), None)
+    if options is None:
+        if any(row.get("class") in _RUNNERS for row in rows):
+            return None
+        wanted = "wanted a Playwright trace, which begins with them"
+        raise source.wrong(name, "no context-options", wanted)
+    if options.get("origin") == "testRunner":
+        return None
+    version = options.get("version")
+    if type(version) is int and OLDEST <= version <= NEWEST:
+        return version
+    what = f"is a Playwright trace of version {format_value(version)}, which is not known"
+    raise source.wrong(name, what, f"wanted a trace of version {OLDEST} to {NEWEST}")
 
 
 def _add_row(trace: TraceFile, row: JsonObject) -> None:
@@ -174,7 +188,7 @@ def _call(row: JsonObject) -> ApiCall:
         title=str(title),
         cls=str(row["class"]),
         method=str(row["method"]),
-        params=params if isinstance(params, dict) else {},
+        params=object_or_empty(params),
         start=_number(row["startTime"], "startTime"),
         page=read_text(row, "pageId"),
     )

@@ -81,14 +81,20 @@ class TracePages:
     def _blindness(self, call: ApiCall) -> tuple[str, tuple[str, ...]]:
         """Which parts of the browser a call may have changed without the trace showing it, and
         why."""
-        acts, is_blind = _acts(call), call.method in _BLIND
-        if call.end is None and (acts or is_blind or call.method in _GOES):
+        acts = _acts(call)
+        is_blind = call.method in _BLIND
+        has_effect = acts or is_blind or call.method in _GOES
+        if has_effect and call.end is None:
             why = f"the trace ends before {call.title} came back"
             return why, ("element", "field", "page", "request")
-        if is_blind or (acts and call.failed and call.reached):
-            return f"what {call.title} met is not in the trace", ("element",)
-        if acts and not call.failed and call.id not in self._targets:
-            return f"no snapshot shows what {call.title} met", ("element", "field")
+        failed_in_the_act = acts and call.failed and call.reached
+        if is_blind or failed_in_the_act:
+            why = f"what {call.title} met is not in the trace"
+            return why, ("element",)
+        is_shown = call.id in self._targets
+        if acts and not (call.failed or is_shown):
+            why = f"no snapshot shows what {call.title} met"
+            return why, ("element", "field")
         return "", ()
 
     def ended(self, at: int, call: ApiCall) -> Iterator[Telling]:
@@ -122,12 +128,12 @@ class TracePages:
         return action
 
     def _parameter(self, call: ApiCall, name: str, value: str) -> str:
+        """A text of a call, masked as what it is: an address, keys of a field, or any other."""
         if name == "url":
             return self._masker.mask_url(value)
-        typed = name in ("value", "text") or (name == "key" and len(value) == 1)
-        target = self._targets.get(call.id)
-        # Keys whose field no snapshot shows may have gone into a password.
-        if typed and (target is None or target.secret or self._masker.is_secret("", value)):
+        is_single_key = name == "key" and len(value) == 1
+        is_typed = is_single_key or name in ("value", "text")
+        if is_typed and self._may_be_secret(call, value):
             return MASK
         return self._masker.mask_text(value)
 
@@ -145,29 +151,55 @@ class TracePages:
         self._fields.pop(frame, None)
         yield from self._pages.navigated(at, tab, frame, url)
 
+    def _may_be_secret(self, call: ApiCall, value: str) -> bool:
+        """Whether what a call typed is nobody else's business."""
+        target = self._targets.get(call.id)
+        if target is None:
+            return True  # keys whose field no snapshot shows may have gone into a password
+        return target.secret or self._masker.is_secret("", value)
+
     def saw(self, at: int, snapshot: Snapshot, seen: SnapshotFacts) -> Iterator[Telling]:
         """A snapshot: address, title and fields as they are now; the click, where it stands right
         before it."""
-        tab, frame = snapshot.page, self.name_of(snapshot.page, snapshot.frame)
+        tab = snapshot.page
+        frame = self.name_of(tab, snapshot.frame)
         url = self._masker.mask_url(snapshot.url)
         yield from self._open(at, tab, url)
-        before = self._pages.url(tab, frame)
-        if url != before:
-            within = bool(before) and (seen.same or urldefrag(url).url == urldefrag(before).url)
-            if not within:
-                self._fields.pop(frame, None)
-            yield from self._pages.navigated(at, tab, frame, url, same_document=within)
-        if snapshot.main and seen.title and self._titles.get(tab) != seen.title:
-            self._titles[tab] = seen.title
-            yield Telling(at, "page.title_changed", {"tab": tab, "title": seen.title, "url": url})
+        yield from self._go(at, tab, frame, url, is_same_document=seen.same)
+        if snapshot.main and seen.title:
+            yield from self._title(at, tab, url, seen.title)
         yield from self._changes(at, tab, frame, snapshot, seen)
         if snapshot.phase == "action" and seen.target is not None:
-            yield from self._click(at, tab, frame, self._calls.get(snapshot.call), seen.target)
+            call = self._calls.get(snapshot.call)
+            yield from self._click(at, tab, frame, call, seen.target)
+
+    def _go(
+        self, at: int, tab: str, frame: str, url: str, *, is_same_document: bool
+    ) -> Iterator[Telling]:
+        """Tell that a frame is at another address than before; the fields of a new document are
+        other ones."""
+        before = self._pages.url(tab, frame)
+        if url == before:
+            return
+        is_same_page = urldefrag(url).url == urldefrag(before).url
+        within = before != "" and (is_same_document or is_same_page)
+        if not within:
+            self._fields.pop(frame, None)
+        yield from self._pages.navigated(at, tab, frame, url, same_document=within)
+
+    def _title(self, at: int, tab: str, url: str, title: str) -> Iterator[Telling]:
+        """Tell a tab's title where it is another one than before."""
+        if self._titles.get(tab) != title:
+            self._titles[tab] = title
+            yield Telling(at, "page.title_changed", {"tab": tab, "title": title, "url": url})
 
     def _click(
         self, at: int, tab: str, frame: str, call: ApiCall | None, target: CallTarget
     ) -> Iterator[Telling]:
-        if call is None or call.failed or _is_trial(call) or call.id in self._clicked:
+        """Tell the click, or the key that clicks, of a call that came through; once a call."""
+        if call is None or call.id in self._clicked:
+            return
+        if call.failed or _is_trial(call):
             return
         where = {"tab": tab, "frame": frame}
         data: JsonObject = {**where, "element": target.clicked, "trusted": True}
@@ -185,10 +217,15 @@ class TracePages:
         """The click that a key is for the element that has the focus; a gap where it is not known
         which that is."""
         keys = _keys(call)
-        clicking = target.pressed | {"Enter"} if target.submits else target.pressed
-        if call.method == "press" and len(keys) == 1 and keys <= target.pressed:
+        is_one_key = call.method == "press" and len(keys) == 1
+        if is_one_key and keys <= target.pressed:
             yield Telling(at, "element.clicked", data)
-        elif clicking & {key.rpartition("+")[2] for key in keys}:
+            return
+        clicking = set(target.pressed)
+        if target.submits:
+            clicking.add("Enter")
+        pressed = {key.rpartition("+")[2] for key in keys}
+        if not clicking.isdisjoint(pressed):
             reason = f"what {call.title} clicked by a key is not in the trace"
             yield from self._unseen(at, reason, "element")
 
@@ -217,15 +254,18 @@ class TracePages:
         """Whether a change, one of so many, was the call's own doing, as a browser tells trusted
         input from a script's."""
         call = self._calls.get(snapshot.call)
-        if call is None or call.failed or snapshot.phase != "after":
+        if call is None or call.failed:
+            return False
+        if snapshot.phase != "after":
             return False
         if call.method in _ONE_FIELD:
             return changes == 1
         target = self._targets.get(call.id)
-        if target is None or call.method not in _CLICKS | _TYPES:
+        is_input = call.method in _CLICKS | _TYPES
+        if target is None or not is_input:
             return False
         # A radio button that loses its mark is the other side of the same click.
-        return any(key == own or _same_group(key, own) for own in target.keys)
+        return key in target.keys or any(_same_group(key, own) for own in target.keys)
 
     # -- events
 
@@ -274,9 +314,11 @@ def _click_kinds(call: ApiCall) -> Iterator[str]:
     if call.params.get("button") == "right":
         yield "element.right_clicked"
         return
-    count = 2 if call.method == "dblclick" else call.params.get("clickCount", 1)
-    for _ in range(min(count, 3) if type(count) is int else 1):
-        yield "element.clicked"
+    count = call.params.get("clickCount", 1)
+    if call.method == "dblclick":
+        count = 2
+    clicks = min(count, 3) if type(count) is int else 1
+    yield from ["element.clicked"] * clicks
     if count == 2:
         yield "element.double_clicked"
 
@@ -293,14 +335,19 @@ def _is_trial(call: ApiCall) -> bool:
 
 def _keys(call: ApiCall) -> set[str]:
     """Of the keys that a call pressed, those that may click."""
-    if call.method == "fill":
-        return set()
-    if call.method == "press":
-        key = read_text(call.params, "key")
-        return {"Space" if key == " " else key.replace("NumpadEnter", "Enter")}
+    match call.method:
+        case "fill":
+            return set()
+        case "press":
+            key = read_text(call.params, "key")
+            space = {" ": "Space"}
+            return {space.get(key, key.replace("NumpadEnter", "Enter"))}
     text = read_text(call.params, "text")
-    return {name for letter, name in ((" ", "Space"), ("\n", "Enter")) if letter in text}
+    keys = {" ": "Space", "\n": "Enter"}
+    return {keys[letter] for letter in keys.keys() & set(text)}
 
 
 def _same_group(key: str, other: str) -> bool:
-    return "=" in key and "=" in other and key.rpartition("=")[0] == other.rpartition("=")[0]
+    """Whether two keys are those of radio buttons of which one is marked at most."""
+    group, sign, _ = key.rpartition("=")
+    return sign != "" and other.rpartition("=")[:2] == (group, sign)

@@ -28,6 +28,7 @@ from api.scoring.reference import Reference, reference_of
 from api.scoring.responses import calls_tools, response_text
 from api.scoring.score import SampleScore
 from api.scoring.scorer import ScoredSample
+from detectors.model.json_value import object_or_empty
 
 SHARED_KINDS = {404: "session_lost", 422: "verifier_error", 503: "transport_unreachable"}
 
@@ -127,7 +128,7 @@ async def verify(
 def _masked_config(row: dict[str, Any]) -> dict[str, object]:
     """The row's `instance_config` with the mask in it: the place where NeMo-RL looks for a mask."""
     sent = row.get("instance_config")
-    return {**(sent if isinstance(sent, dict) else {}), "mask_sample": True}
+    return {**object_or_empty(sent), "mask_sample": True}
 
 
 def _verdict(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from detectors.model.json_value import JsonValue, is_number
+from detectors.model.json_value import JsonValue, is_number, object_or_empty
 from lab.benchmarks.base import BadSourceError, CoverageTable
 from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
 
@@ -62,7 +62,7 @@ class InstanceLine(NamedTuple):
     @classmethod
     def from_json(cls, line: JsonValue) -> InstanceLine:
         """Read one line. Raises `BadSourceError` for what can't be counted."""
-        page = line.get("page") if isinstance(line, dict) else None
+        page = object_or_empty(line).get("page")
         if not isinstance(line, dict) or not isinstance(page, str):
             wanted = "an object with page, and runs if there are any"
             raise BadSourceError(f"got {line!r:.80}, wanted {wanted}")
