@@ -10,7 +10,7 @@ from typing import Protocol
 
 from agentd.masking import Masker
 from api.suggestions.drawn_texts import MAY_BE_DRAWN, list_drawn, list_texts
-from detectors.model.json_value import JsonObject, JsonValue, objects_in, read_text
+from detectors.model.json_value import JsonObject, JsonValue, list_or_empty, objects_in, read_text
 from lab.benchmarks.dates import day_of, is_named, shown_days
 from lab.benchmarks.state_values import is_done_time
 
@@ -101,22 +101,23 @@ def _list_moments(condition: JsonValue) -> Iterator[str]:
 
 def _list_named(condition: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield the names of the values in files that a condition asks, with what it asks of each."""
+    parts = list_or_empty(condition)
     if isinstance(condition, Mapping):
-        place = condition.get("at")
-        if isinstance(place, list) and place:
-            yield str(place[-1]), condition.get("value")
-        for part in condition.values():
-            yield from _list_named(part)
-    elif isinstance(condition, list):
-        for part in condition:
-            yield from _list_named(part)
+        place = list_or_empty(condition.get("at"))
+        for name in place[-1:]:
+            yield str(name), condition.get("value")
+        parts = [*condition.values()]
+    for part in parts:
+        yield from _list_named(part)
 
 
 def _is_told(text: str, instruction: str) -> bool:
     """Whether an instruction has a text, or names the day of a moment."""
+    if text.lower() in instruction.lower():
+        return True
     day = day_of(text)
     days = shown_days(text) if day is None else [day]
-    return text.lower() in instruction.lower() or any(is_named(one, instruction) for one in days)
+    return any(is_named(one, instruction) for one in days)
 
 
 def _cell(value: object) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
+from detectors.model.json_value import is_number
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
@@ -47,12 +49,14 @@ def day_of(value: object) -> str | None:
     """
     if isinstance(value, str):
         found = _STAMP.fullmatch(value)
-        return found[1] if found and _is_day(found[1]) else None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        earliest, latest = _SECONDS
-        for unit in (1, 1000):  # seconds, milliseconds
-            if earliest * unit <= value <= latest * unit:
-                return datetime.fromtimestamp(value / unit, UTC).date().isoformat()
+        day = "" if found is None else found[1]
+        return day if _is_day(day) else None
+    if not is_number(value):
+        return None
+    earliest, latest = _SECONDS
+    for unit in (1, 1000):  # seconds, milliseconds
+        if earliest * unit <= value <= latest * unit:
+            return datetime.fromtimestamp(value / unit, UTC).date().isoformat()
     return None
 
 
@@ -126,12 +130,14 @@ def _month(name: str) -> int:
 
 
 def _minutes(text: str) -> Iterator[str]:
+    """Yield each time of day in a text, as 17:05, also where it is written as 5:05 p.m."""
     for hour, minute, half, hour_24, minute_24 in _CLOCK.findall(text):
-        if half:
-            noon = 12 if half in "pP" else 0
-            yield f"{int(hour) % 12 + noon:02}:{minute or '00'}"
-        else:
+        if not half:
             yield f"{int(hour_24):02}:{minute_24}"
+            continue
+        noon = 12 if half in "pP" else 0
+        whole = int(hour) % 12 + noon
+        yield f"{whole:02}:{minute or '00'}"
 
 
 def _is_day(text: str) -> bool:

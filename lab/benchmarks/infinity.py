@@ -134,9 +134,13 @@ def _application(tree: JsonValue, where: str) -> Application:
 
 
 def _task(value: JsonValue, where: str) -> StateTask:
+    """Read a task. Raises `BadSourceError` that names ``where`` it stands."""
     task = object_or_empty(value)
-    id, instruction, patch = task.get("id"), task.get("instruction"), task.get("patch")
-    if not isinstance(id, str) or not isinstance(instruction, str) or not _is_patch(patch):
+    id = task.get("id")
+    instruction = task.get("instruction")
+    patch = task.get("patch")
+    are_texts = isinstance(id, str) and isinstance(instruction, str)
+    if not are_texts or not _is_patch(patch):
         wanted = "an object with id, instruction and patch, a list of operations"
         raise BadSourceError(f"{where}: got {value!r:.80}, wanted {wanted}")
     runs = task.get("runs") or []
@@ -144,8 +148,8 @@ def _task(value: JsonValue, where: str) -> StateTask:
         wanted = "a list of patches of further runs"
         raise BadSourceError(f"{where}.runs: got {runs!r:.80}, wanted {wanted}")
     return StateTask(
-        id,
-        instruction,
+        str(id),
+        str(instruction),
         objects_in(patch),
         [objects_in(run) for run in runs],
         expect_solved=task.get("expect_solved") is not False,
@@ -154,6 +158,8 @@ def _task(value: JsonValue, where: str) -> StateTask:
 
 
 def _is_patch(value: JsonValue) -> bool:
+    """Whether a value can be a JSON Patch: a list of objects, one an operation; what stands in them
+    is checked when they are applied."""
     return isinstance(value, list) and all(isinstance(operation, dict) for operation in value)
 
 
@@ -169,6 +175,8 @@ def _imported_all(app: Application, origin: str) -> Iterator[Imported]:
 
 
 def _imported(app: Application, task: StateTask, origin: str, start: Start) -> Imported:
+    """Import one task as what its patch changes; refused, with the reason in words, where nothing
+    tells the solved state from the start."""
     name = f"{app.name}/{task.id}"
     if not task.expect_solved:
         why = "skipped: expect_solved is false, its own solution fails"

@@ -25,6 +25,8 @@ def apply_patch(document: JsonValue, patch: Sequence[JsonObject]) -> JsonValue:
 
 
 def _apply(holder: dict[str, JsonValue], operation: JsonObject) -> None:
+    """Change ``holder``, whose member holds the document, by one operation of RFC 6902. Raises
+    LookupError or ValueError for what can't be applied."""
     kind, path = operation["op"], _steps(operation, "path")
     match kind:
         case "add":
@@ -53,6 +55,8 @@ def _steps(operation: JsonObject, name: str) -> list[str]:
 
 
 def _resolve(holder: dict[str, JsonValue], steps: Sequence[str]) -> JsonValue:
+    """Return what a JSON Pointer's ``steps`` lead to. Raises LookupError or ValueError where there
+    is nothing."""
     value: JsonValue = holder
     for step in steps:
         value = value[int(step)] if isinstance(value, list) else require_object(value, step)[step]
@@ -70,6 +74,8 @@ def _parent(
 
 
 def _add(holder: dict[str, JsonValue], steps: Sequence[str], value: JsonValue) -> None:
+    """Set a member, or insert a copy of ``value`` before an item; "-" is the end of a list. Raises
+    IndexError beyond it."""
     parent, last = _parent(holder, steps), steps[-1]
     value = copy.deepcopy(value)
     if isinstance(parent, dict):

@@ -92,37 +92,55 @@ def new_ids(
     """The ids that rows in ``solved`` were given, as JSON, each with the ids of the rows of its
     list in ``seed``. Rows stand in a list, or in an object under their ids; a key that the
     instruction names was not given. ``name``: the key under which ``solved`` stands."""
-    ids: dict[str, list[JsonValue]] = {}
     if isinstance(seed, dict) and isinstance(solved, dict):
-        had: list[JsonValue] = [*seed]
-        for key, value in solved.items():
-            if key not in seed and _is_given_key(name, key, value, seed):
-                is_told = len(key) > 2 and key.lower() in instruction.lower()
-                ids |= {} if is_told else {json_text(key): had}
-            ids |= new_ids(seed.get(key), value, instruction, key)
-    elif isinstance(seed, list) and isinstance(solved, list):
+        return _new_ids_of_members(name, seed, solved, instruction)
+    if isinstance(seed, list) and isinstance(solved, list):
         identity = _identity(name, seed, solved)
         if identity is not None and is_given(identity):
-            ids = _new_ids_of_rows(identity, objects_in(seed), objects_in(solved), instruction)
+            before, after = objects_in(seed), objects_in(solved)
+            return _new_ids_of_rows(identity, before, after, instruction)
+    return {}
+
+
+def _new_ids_of_members(
+    name: str, seed: Row, solved: Row, instruction: str
+) -> dict[str, list[JsonValue]]:
+    """`new_ids` of two objects, which stand under ``name``."""
+    had: list[JsonValue] = [*seed]
+    ids: dict[str, list[JsonValue]] = {}
+    for key, value in solved.items():
+        is_named = len(key) > 2 and key.lower() in instruction.lower()
+        is_old = key in seed
+        if not (is_old or is_named) and _is_given_key(name, key, value, seed):
+            ids[json_text(key)] = had
+        ids |= new_ids(seed.get(key), value, instruction, key)
     return ids
 
 
 def _is_given_key(name: str, key: str, value: JsonValue, old: Row) -> bool:
     """Whether ``value`` is a new row of the object ``old``, which stands under ``name``, and
     ``key`` the id that it was given."""
-    if not isinstance(value, Mapping) or not all(isinstance(row, Mapping) for row in old.values()):
+    rows = objects_in([value, *old.values()])
+    are_all_rows = len(rows) == len(old) + 1
+    if not are_all_rows:
         return False
-    has_it = any(str(part) == key for member, part in value.items() if is_given(member))
-    is_by_id = name == "entities" or words_of(name)[-2:] == ["by", "id"]
-    return has_it or is_by_id or looks_drawn(key) or _is_of_series(key, [*old])
+    if name == "entities" or words_of(name)[-2:] == ["by", "id"]:
+        return True
+    own_ids = [str(part) for member, part in rows[0].items() if is_given(member)]
+    if key in own_ids:
+        return True
+    return looks_drawn(key) or _is_of_series(key, [*old])
 
 
 def _is_of_series(key: str, others: Sequence[str]) -> bool:
     """Whether keys begin alike and end in numbers, as ``ord_1``, ``ord_2`` do and days do not."""
-    if len(others) < 2 or day_of(key) is not None:
+    is_day = day_of(key) is not None
+    if is_day or len(others) < 2:
         return False
-    found = [_SERIES.fullmatch(one) for one in (key, *others)]
-    return len({match and match[1] for match in found} - {None}) == 1 and None not in found
+    matches = [_SERIES.fullmatch(one) for one in (key, *others)]
+    beginnings = [match[1] for match in matches if match is not None]
+    are_all_numbered = len(beginnings) == len(matches)
+    return are_all_numbered and len(set(beginnings)) == 1
 
 
 def _new_ids_of_rows(
@@ -162,14 +180,15 @@ class _Comparison:
             yield self._value(place, about, old, new)
 
     def _objects(self, place: StatePlace, about: str, old: Row, new: Row) -> Iterator[StateChange]:
-        given = [key for key in new if key not in old and self.context.is_given_key(key)]
-        yield from self._given_members(place, about, old, {key: new[key] for key in given})
+        """Compare two objects member by member, in the order of their keys."""
+        came = [key for key in new if key not in old]
+        given = {key: new[key] for key in came if self.context.is_given_key(key)}
+        yield from self._given_members(place, about, old, given)
         for key in sorted({*old, *new}.difference(given)):
-            below, thing = place.step(key), _part(about, key)
+            below = place.step(key)
+            thing = _part(about, key)
             if key not in new:
-                is_count = self.context.kind(below.path, key, None) == "count"
-                fact: Fact = {"path": place.path, "without": [key]}
-                yield StateChange(thing, below.path, fact, "count" if is_count else "asked")
+                yield self._gone_member(place, thing, below.path, key)
             elif key not in old:
                 yield self._value(below, thing, None, new[key])
             else:
@@ -216,6 +235,8 @@ class _Comparison:
     def _lists(
         self, place: StatePlace, about: str, old: Sequence[JsonValue], new: Sequence[JsonValue]
     ) -> Iterator[StateChange]:
+        """Compare two lists: as plain values, as rows that have an identity, or as rows without
+        one."""
         name = _identity(place.last_key, old, new)
         if _plain(old) and _plain(new):
             yield from self._texts(place, about, old, new)
@@ -223,6 +244,12 @@ class _Comparison:
             yield from self._rows(place, about, name, objects_in(old), objects_in(new))
         elif not _same(old, new):
             yield from self._nameless(place, about, old, new)
+
+    def _gone_member(self, place: StatePlace, about: str, path: str, key: str) -> StateChange:
+        """A member that the object at ``place`` lost; ``path``: where it was."""
+        kind = self.context.kind(path, key, None)
+        fact: Fact = {"path": place.path, "without": [key]}
+        return StateChange(about, path, fact, "count" if kind == "count" else "asked")
 
     def _rows(
         self, place: StatePlace, about: str, name: str, old: Sequence[Row], new: Sequence[Row]
@@ -232,20 +259,17 @@ class _Comparison:
         after = {json_text(row[name]): row for row in new}
         if not before.keys() <= after.keys():
             yield self._removed(place, about, name, before, after)
-        added = []
-        for key, row in after.items():
-            if key in before:
-                below = place.row(f"@{key_step(name)}=={key}")
-                part = _part(about, str(row[name]))
-                yield from self.differing(below, part, before[key], row)
-            else:
-                added.append(row)
+        kept = [key for key in after if key in before]
+        for key in kept:
+            row = after[key]
+            below = place.row(f"@{key_step(name)}=={key}")
+            part = _part(about, str(row[name]))
+            yield from self.differing(below, part, before[key], row)
+        added = [row for key, row in after.items() if key not in before]
         yield from self._added(place, _part(about, "new"), name, added, list(before.values()))
-        is_reordered = before.keys() == after.keys() and list(after) != list(before)
-        if is_reordered:
-            for index, row in enumerate(new):
-                where = f"{place.path}[{index}]{key_step(name)}"
-                yield StateChange(about, where, {"path": where, "value": row[name]}, "order")
+        is_reordered = list(after) != list(before)
+        if is_reordered and before.keys() == after.keys():
+            yield from self._reordered(place, about, name, new)
 
     def _removed(
         self,
@@ -264,6 +288,15 @@ class _Comparison:
         fact: Fact = {"path": f"{path}[*]{key_step(name)}", "all": kept, "none": gone}
         return StateChange(about, path, fact)
 
+    def _reordered(
+        self, place: StatePlace, about: str, name: str, rows: Sequence[Row]
+    ) -> Iterator[StateChange]:
+        """The same rows in another order, each by its place."""
+        for index, row in enumerate(rows):
+            where = f"{place.path}[{index}]{key_step(name)}"
+            fact: Fact = {"path": where, "value": row[name]}
+            yield StateChange(about, where, fact, "order")
+
     def _added(
         self,
         place: StatePlace,
@@ -276,15 +309,7 @@ class _Comparison:
         them. ``name``: the key under which each of them has its id, None for no such key."""
         contents = Counter(self._content(place, row, name) for row in added)
         for test, times in contents.items():
-            path = f"{place.path}[?{test}]" if test else f"{place.path}[*]"
-            like = third_party.json_values(path, self.seed)
-            others = old if len(old) <= MAX_OTHERS else like
-            if not like and times == 1:
-                pass  # nothing in the start is like it
-            elif name is not None and times == 1 and len(others) <= MAX_OTHERS:
-                path = f"{place.path}[?{_is_none_of(test, name, objects_in(others))}]"
-            else:
-                path = f"$[?count({path})>={len(like) + times}]"
+            path = self._path_of_new(place, test, times, name, old)
             yield StateChange(about, place.path, {"path": path})
 
     def _content(self, place: StatePlace, row: JsonValue, name: str | None) -> str:
@@ -295,20 +320,42 @@ class _Comparison:
         tests = tests_of(self.context, "@", f"{place.path}[new]", "", content)
         return " && ".join(test.text for test in tests if test.text)
 
+    def _path_of_new(
+        self, place: StatePlace, test: str, times: int, name: str | None, old: Sequence[JsonValue]
+    ) -> str:
+        """A path that finds something once ``times`` new rows are there for which the filter's
+        ``test`` holds."""
+        path = f"{place.path}[?{test}]" if test else f"{place.path}[*]"
+        like = third_party.json_values(path, self.seed)
+        is_one = times == 1
+        if is_one and not like:
+            return path  # nothing in the start is like it
+        others = old if len(old) <= MAX_OTHERS else like
+        can_exclude_others = is_one and len(others) <= MAX_OTHERS
+        if name is None or not can_exclude_others:
+            return f"$[?count({path})>={len(like) + times}]"
+        is_new = _is_none_of(test, name, objects_in(others))
+        return f"{place.path}[?{is_new}]"
+
     def _nameless(
         self, place: StatePlace, about: str, old: Sequence[JsonValue], new: Sequence[JsonValue]
     ) -> Iterator[StateChange]:
         """Rows without an id of their own."""
         path = place.path
         whole: Fact = {"path": path, "value": list(new)}
-        had, has = Counter(map(json_text, old)), Counter(map(json_text, new))
-        added, gone = _without(new, had), _without(old, has)
+        had = Counter(map(json_text, old))
+        has = Counter(map(json_text, new))
+        added = _without(new, had)
+        gone = _without(old, has)
         if not added and not gone:
-            yield StateChange(about, path, whole, "order" if had == has else "asked")
+            weight: Weight = "order" if had == has else "asked"
+            yield StateChange(about, path, whole, weight)
             return
+        has_twins = len(had) < len(old)
+        only_grew = not (gone or has_twins)
         is_exact = all(self._is_exact(place, row) for row in added)
-        only_grew = bool(new) and not gone and len(had) == len(old)
-        if not _are_objects(new) or (is_exact and not only_grew):
+        is_exact_change = is_exact and not only_grew
+        if is_exact_change or not _are_objects(new):
             yield StateChange(about, path, whole)
             return
         if gone:
@@ -387,9 +434,12 @@ def _identity(list_name: str, old: Sequence[JsonValue], new: Sequence[JsonValue]
     if not _are_objects([*old, *new]):
         return None
     lists = [objects_in(old), objects_in(new)]
-    own = [name for name in objects_in([*new, *old])[0] if _is_own_id(name, list_name)]
-    names = (*_IDS[:3], *own, *_IDS[3:])
-    return next((name for name in names if all(_is_identity(name, rows) for rows in lists)), None)
+    first = objects_in([*new, *old])[0]
+    own = [name for name in first if _is_own_id(name, list_name)]
+    for name in (*_IDS[:3], *own, *_IDS[3:]):
+        if all(_is_identity(name, rows) for rows in lists):
+            return name
+    return None
 
 
 def _is_own_id(name: str, list_name: str) -> bool:

@@ -35,21 +35,29 @@ def tests_of(
     ``key``; ``path``: where that is, for what is said of it at import."""
     if isinstance(value, Mapping):
         for name, part in value.items():
-            below = f"{path}.{name}"
-            is_given_id = name in GIVEN and isinstance(part, str | int) and "[new]" in below
-            if is_given_id:  # a part of a new row has an id that it was given, too
-                yield NOT_ASKED
-            elif context.is_given_key(name):
-                inner = tests_of(context, "@", f"{path}[new]", "", part)
-                content = " && ".join(test.text for test in inner if test.text)
-                yield FilterTest(f"{at}[?{content or '@'}]", False)
-            else:
-                yield from tests_of(context, at + key_step(name), below, name, part)
+            yield from _tests_of_member(context, at, path, name, part)
     elif isinstance(value, list):
         for place, part in enumerate(value):
             yield from tests_of(context, f"{at}[{place}]", path, key, part)
     else:
-        yield test_of(context, at, context.kind(path, key, value), value)
+        kind = context.kind(path, key, value)
+        yield test_of(context, at, kind, value)
+
+
+def _tests_of_member(
+    context: Context, at: str, path: str, name: str, value: JsonValue
+) -> Iterator[FilterTest]:
+    """`tests_of` of the member ``name`` of the object that stands at ``at``."""
+    below = f"{path}.{name}"
+    is_new_row = "[new]" in below
+    if is_new_row and name in GIVEN and isinstance(value, str | int):
+        yield NOT_ASKED  # a part of a new row has an id that it was given, too
+    elif context.is_given_key(name):
+        inner = tests_of(context, "@", f"{path}[new]", "", value)
+        content = " && ".join(test.text for test in inner if test.text)
+        yield FilterTest(f"{at}[?{content or '@'}]", False)
+    else:
+        yield from tests_of(context, at + key_step(name), below, name, value)
 
 
 def test_of(context: Context, at: str, kind: str, value: object) -> FilterTest:

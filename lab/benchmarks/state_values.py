@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from agentd.masking import Masker
 from api.suggestions.drawn_texts import UUID, looks_drawn, parts_of
-from detectors.model.json_value import JsonObject, JsonValue
+from detectors.model.json_value import JsonObject, JsonValue, is_number
 from lab.benchmarks.dates import (
     day_of,
     is_minute_named,
@@ -103,13 +103,16 @@ def is_done_time(key: str) -> bool:
     """Whether a key names when something was done, as ``resolvedDate`` does and ``dueDate`` does
     not."""
     words = words_of(key)
-    if not words or not _WANTED.isdisjoint(words):
+    is_wanted = not _WANTED.isdisjoint(words)
+    if is_wanted or not any(map(_is_act, words)):
         return False
-    is_act = any(map(_is_act, words))
-    return is_act and (len(words) == 1 or not _DONE_OR_TIMES.isdisjoint(words))
+    names_act_or_time = not _DONE_OR_TIMES.isdisjoint(words)
+    return names_act_or_time or len(words) == 1
 
 
 def _is_act(word: str) -> bool:
+    """Whether a word of a key says that something was done: one that is known for it, or any longer
+    one that ends in ``ed``."""
     return word in _DONE or (len(word) > 4 and word.endswith("ed"))
 
 
@@ -154,8 +157,9 @@ def patch_leaves(patch: Sequence[JsonObject]) -> Iterator[tuple[str, JsonValue]]
     """`leaves` of what a patch adds or replaces."""
     for operation in patch:
         steps = str(operation.get("path", "")).split("/")
-        keys = [step for step in steps if step and not step.isdecimal()]
-        yield from leaves(operation.get("value"), keys[-1] if keys else "")
+        names = [step for step in steps if not step.isdecimal()]
+        key = next(filter(None, reversed(names)), "")
+        yield from leaves(operation.get("value"), key)
 
 
 def clock_days(seed: JsonValue, tasks: Iterable[StateTask]) -> frozenset[str]:
@@ -169,18 +173,25 @@ def clock_days(seed: JsonValue, tasks: Iterable[StateTask]) -> frozenset[str]:
     done: set[str] = set()
     sharing: dict[str, set[int]] = defaultdict(set)
     for number, task in enumerate(tasks):
-        for key, value in patch_leaves(task.patch):
-            if json_text(value) in copied:
-                continue
-            for day in _days_of(value):
-                if is_named(day, task.instruction):
-                    continue
-                if is_done_time(key):
-                    done.add(day)
-                elif minute_of(value) and _WANTED.isdisjoint(words_of(key)):
-                    sharing[day].add(number)
+        for key, value, day in _unnamed_days(task, copied):
+            may_be_clock = minute_of(value) is not None and _WANTED.isdisjoint(words_of(key))
+            if is_done_time(key):
+                done.add(day)
+            elif may_be_clock:
+                sharing[day].add(number)
     done |= {day for day, numbers in sharing.items() if len(numbers) >= _SHARED}
     return frozenset(done or sharing)
+
+
+def _unnamed_days(task: StateTask, copied: Collection[str]) -> Iterator[tuple[str, JsonValue, str]]:
+    """(key, value, day) of each point in time that a task's patch sets, that its instruction does
+    not name, and that is not among ``copied``, values as JSON."""
+    for key, value in patch_leaves(task.patch):
+        if json_text(value) in copied:
+            continue
+        for day in _days_of(value):
+            if not is_named(day, task.instruction):
+                yield key, value, day
 
 
 def _days_of(value: object) -> list[str]:
@@ -204,16 +215,18 @@ class Start:
     @classmethod
     def from_seed(cls, seed: JsonValue, tasks: Sequence[StateTask]) -> Start:
         """Read the start state ``seed`` and its ``tasks``."""
+        plain = list(leaves(seed))
         texts: dict[str, list[str]] = defaultdict(list)
-        known: set[str] = set()
-        parts: set[str] = set()
-        for key, value in leaves(seed):
-            known.add(json_text(value))
-            if isinstance(value, str | int) and not isinstance(value, bool):
+        for key, value in plain:
+            if type(value) in (str, int):
                 texts[key].append(str(value))
-            if isinstance(value, str):
-                parts.update(part for _, part in parts_of(value))
-        return cls(frozenset(known), dict(texts), frozenset(parts), clock_days(seed, tasks))
+        words = [value for _, value in plain if isinstance(value, str)]
+        return cls(
+            known=frozenset(json_text(value) for _, value in plain),
+            texts=dict(texts),
+            parts=frozenset(part for text in words for _, part in parts_of(text)),
+            clock=clock_days(seed, tasks),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +265,13 @@ class Context:
     def kind(self, path: str, key: str, value: object) -> Kind:
         """What ``value`` under ``key`` is; ``path``: where it stands, for what is said of it."""
         kind = self._kind(key, value)
-        if kind in ("asked", "day") and (key, json_text(value)) in self.varying:
+        varies = (key, json_text(value)) in self.varying
+        if varies and kind in ("asked", "day"):
             kind = "when" if day_of(value) else "drawn"
         remark = self._remark(kind, key, value)
         if remark is not None:
-            self.note(remark, path, "a value" if kind == "masked" else value)
+            shown = "a value" if kind == "masked" else value
+            self.note(remark, path, shown)
         return kind
 
     def note(self, what: str, path: str, value: object) -> None:
@@ -277,33 +292,40 @@ class Context:
 
     def _remark(self, kind: Kind, key: str, value: object) -> str | None:
         """What is to be said at import of a value of that kind, None for nothing."""
-        if kind == "when":
-            return _REMARKS["when done" if is_done_time(key) else "when"]
-        if kind in ("asked", "day"):
-            day = day_of(value)
-            if day is None or self._is_known(value) or is_named(day, self.instruction):
-                return None
-        return _REMARKS.get(kind)
+        if kind == "when" and is_done_time(key):
+            return _REMARKS["when done"]
+        if kind not in ("asked", "day"):
+            return _REMARKS.get(kind)
+        day = day_of(value)
+        if day is None or self._is_known(value):
+            return None
+        if is_named(day, self.instruction):
+            return None
+        return _REMARKS[kind]
 
     def _is_known(self, value: object) -> bool:
         """Whether the value stands in the start state."""
         return json_text(value) in self.start.known
 
     def _kind(self, key: str, value: object) -> Kind:
-        words = {*words_of(key)}
-        is_text = isinstance(value, str)
+        """What ``value`` under ``key`` is, as far as this run alone tells."""
         if is_counter(key):
             return "count"
         if is_masked(key, value):
             return "masked"
-        if json_text(value) in self.references and (is_text or words & ID_WORDS):
+        is_text = isinstance(value, str)
+        may_be_id = is_text or not ID_WORDS.isdisjoint(words_of(key))
+        if may_be_id and json_text(value) in self.references:
             return "reference"
         day = day_of(value)
-        if day is not None and (is_text or _names_time(key)):
+        may_be_time = is_text or _names_time(key)
+        if may_be_time and day is not None:
             return self._time(key, value, day)
         if isinstance(value, str):
             return self._text(key, value)
-        return "drawn" if self._is_drawn_number(key, value) else "asked"
+        if self._is_drawn_number(key, value):
+            return "drawn"
+        return "asked"
 
     def _text(self, key: str, value: str) -> Kind:
         """What a text is that is no point in time as machines write it."""
@@ -315,23 +337,29 @@ class Context:
 
     def _time(self, key: str, value: object, day: str) -> Kind:
         """What a point in time is that falls on ``day``."""
-        is_clock, is_system = day in self.days, is_system_time(key)
+        is_clock = day in self.days
+        is_system = is_system_time(key)
         by_day: Kind = "day" if isinstance(value, str) else "asked"
-        if is_named(day, self.instruction) and not (is_clock and is_system):
+        may_be_asked = not (is_clock and is_system)
+        if may_be_asked and is_named(day, self.instruction):
             return by_day
-        if is_clock or (is_system and not self.days):
+        has_no_clock = not self.days
+        if is_clock or (is_system and has_no_clock):
             return "when"
-        return "asked" if self._is_known(value) else by_day
+        if self._is_known(value):
+            return "asked"
+        return by_day
 
     def _is_shown_time(self, key: str, value: str) -> bool:
         """Whether a text is the time of doing in the words of people, as the key or the clock
         says."""
-        if self._is_known(value) or self._is_told(value):
+        if self._is_from_elsewhere(value):
             return False
         if is_shown_time(value):
             return is_done_time(key)
         dates = shown_dates(value)
-        if not dates or any(is_named(day, self.instruction) for day in shown_days(value)):
+        is_asked = any(is_named(day, self.instruction) for day in shown_days(value))
+        if is_asked or not dates:
             return False
         if not self.days:
             return is_system_time(key)
@@ -341,18 +369,24 @@ class Context:
         """Whether the instruction has the text."""
         return text.lower() in self.instruction.lower()
 
+    def _is_from_elsewhere(self, value: object) -> bool:
+        """Whether the start or the instruction has the value, so that the application did not make
+        it up."""
+        return self._is_known(value) or self._is_told(str(value))
+
     def _is_drawn(self, key: str, value: str) -> bool:
         """Whether the application drew a text, or a part of it, by its looks and its key; what the
         start or the instruction has was not drawn."""
-        if self._is_known(value) or self._is_told(value):
+        if self._is_from_elsewhere(value):
             return False
         if UUID.fullmatch(value) or _is_environment(key):
             return True
         if self._drawn_place(value) is not None:
             return True
-        if len(value) < 4 or any(sign in value for sign in (" ", "@", "://")):
+        is_words_or_address = any(sign in value for sign in (" ", "@", "://"))
+        if is_words_or_address or len(value) < 4:
             return False
-        digits = sum(letter.isdigit() for letter in value)
+        digits = sum(map(str.isdigit, value))
         return self._is_named_code(key, digits) or looks_drawn(value)
 
     def start_of(self, value: str) -> str:
@@ -364,8 +398,10 @@ class Context:
         address, is a new row's id; None for no such part."""
         is_address = _ADDRESS.match(value) is not None
         for place, part in parts_of(value):
-            is_new = looks_drawn(part) or (is_address and self._is_reference(part))
-            if is_new and part not in self.start.parts and not self._is_told(part):
+            is_new_id = is_address and self._is_reference(part)
+            is_new = is_new_id or looks_drawn(part)
+            is_old = part in self.start.parts or self._is_told(part)
+            if is_new and not is_old:
                 return place
         return None
 
@@ -376,23 +412,27 @@ class Context:
     def _is_drawn_number(self, key: str, value: object) -> bool:
         """Whether the application drew, counted or measured a number, by its key; what the start or
         the instruction has was not drawn."""
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return False
-        if self._is_known(value) or self._is_told(str(value)):
+        if not is_number(value) or self._is_from_elsewhere(value):
             return False
         words = {*words_of(key)}
-        if _MEASURED & words or words >= {"duration", "ms"}:
+        is_duration = words >= {"duration", "ms"}
+        if is_duration or _MEASURED & words:
             return True
-        is_code = isinstance(value, int) and bool(_NUMBERED & words)
-        return is_code and len(self.start.texts.get(key, ())) > 1 and self._is_numbered(key, 1)
+        names_code = not _NUMBERED.isdisjoint(words)
+        if not names_code or isinstance(value, float):
+            return False
+        others = self.start.texts.get(key, ())
+        return len(others) > 1 and self._is_numbered(key, 1)
 
     def is_given_key(self, key: str) -> bool:
         """Whether the key of an object's new member is one that the application gave it: a new
         row's id, or one that looks drawn or that further runs lack. What the instruction names was
         given by somebody else."""
-        if len(key) > 2 and self._is_told(key):
+        is_named_key = len(key) > 2 and self._is_told(key)
+        if is_named_key:
             return False
-        return self._is_reference(key) or looks_drawn(key) or key in self.varying_keys
+        is_new_id = self._is_reference(key)
+        return is_new_id or looks_drawn(key) or key in self.varying_keys
 
     def _is_named_code(self, key: str, digits: int) -> bool:
         """Whether a key names a secret, or a number or code in a list of such."""
@@ -439,6 +479,7 @@ def _keys_of(patch: Sequence[JsonObject]) -> frozenset[str]:
 
 
 def _keys_within(value: JsonValue) -> Iterator[str]:
+    """Yield every key of every object in ``value``, however deep it stands."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield key

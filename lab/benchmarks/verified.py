@@ -110,6 +110,8 @@ def coverage(source: Path) -> CoverageTable:
 
 
 def _dataset(source: Path) -> list[JsonObject]:
+    """Read the tasks of the dataset's file, or of the one in a folder of the installed package.
+    Raises `BadSourceError`."""
     path: Path | None = source
     if source.is_dir():
         path = min(source.rglob(f"assets/dataset/{NAME}"), default=None)
@@ -133,20 +135,22 @@ def _checks_of(task: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
 
 
 def _has_eval(task: object) -> bool:
+    """Whether ``task`` is an object with at least one check."""
     return isinstance(task, dict) and isinstance(task.get("eval"), list) and bool(task["eval"])
 
 
 def _imported(task: JsonObject, sites: Sites) -> Imported:
+    """Import a task. Raises `UnjudgedError` where nothing tells that it was done."""
     answer_check, network = _checks_of(task)
     origin = sites.origin(str(require_list(task["sites"], "sites")[0]))
-    for number, config in enumerate((answer_check, *network)):
-        expected = _NETWORK if number else _ANSWER
-        if config.get("evaluator", expected) != expected:
-            raise UnjudgedError(f"eval.{number}: got {config['evaluator']}, wanted {expected}")
+    _require_evaluator(0, answer_check, _ANSWER)
+    for number, config in enumerate(network, 1):
+        _require_evaluator(number, config, _NETWORK)
     kind = str(expected_of(answer_check)["task_type"])
     checks = _NetworkChecks(kind, str(task["intent"]), network, sites)
-    status = expected_of(answer_check)["status"]
-    if kind != "retrieve" and status == "SUCCESS" and not checks.required:
+    is_to_succeed = expected_of(answer_check)["status"] == "SUCCESS"
+    is_to_change = is_to_succeed and kind != "retrieve"
+    if is_to_change and not checks.required:
         raise UnjudgedError(f"eval: wanted a check of what a task to {kind} does, got none")
     spoken: JsonObject = {"answer_says": {"value": answer(answer_check, sites)}}
     answered: dict[str, JsonValue] = {"id": "answer", "component": "answer", "when": spoken}
@@ -173,6 +177,13 @@ def _imported(task: JsonObject, sites: Sites) -> Imported:
     return Imported.from_spec(str(task["task_id"]), spec, kind, checks.remarks)
 
 
+def _require_evaluator(number: int, config: JsonObject, expected: str) -> None:
+    """Raise `UnjudgedError` where check ``number`` names another evaluator than ``expected``."""
+    evaluator = config.get("evaluator", expected)
+    if evaluator != expected:
+        raise UnjudgedError(f"eval.{number}: got {evaluator}, wanted {expected}")
+
+
 class _NetworkChecks:
     """The checks of a task's requests. ``steps``: milestones, of which ``required`` are the goal's;
     ``holding``: conditions that the goal wants at the end; ``remarks``: what is said at import."""
@@ -194,6 +205,8 @@ class _NetworkChecks:
             self._add(number, config)
 
     def _add(self, number: int, whole: JsonObject) -> None:
+        """Add one check of requests as a step, or as what must hold all the time. Raises
+        `UnjudgedError` where all that it asks is drawn."""
         opened = open_drawn(whole, self._instruction)
         config = opened.config
         self.remarks += opened.remarks(number)
@@ -224,6 +237,8 @@ class _NetworkChecks:
         )
 
     def _add_request(self, number: int, config: JsonObject) -> None:
+        """Add a check of a request that must be there; what it asks of a state must hold at the
+        end, too."""
         alone = self._requests[_request(config)] == 1
         when, there, is_state = check(config, self._kind, self._sites, alone=alone)
         component = "nav" if self._kind == "navigate" else "form"

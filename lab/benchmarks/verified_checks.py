@@ -202,6 +202,8 @@ def _alternatives(
 def _alternative(
     url: JsonValue, query: JsonObject | None, sites: Sites, schema: JsonObject
 ) -> JsonObject:
+    """Return one address that a request may go to, as a pattern or as itself, with its parameters;
+    ``query`` None: those of the address."""
     rendered = require_text(sites.rendered(url), "url")
     parameters: JsonObject = query or {}
     if is_pattern(url):

@@ -101,20 +101,30 @@ class _CheckReading:
     def _reason(self, part: str, name: str, value: JsonValue) -> str | None:
         """Why the value of a field is not asked; None where it is."""
         last = _last_word(name)
-        if is_masked(last if name.startswith("$") else name, value):
+        whole_name = last if name.startswith("$") else name
+        if is_masked(whole_name, value):
             return _MASKED
         text = str(value)
-        if isinstance(value, bool) or is_pattern(value) or self._is_told(text):
+        is_fixed = isinstance(value, bool) or is_pattern(value)
+        if is_fixed or self._is_told(text):
             return None
         if _is_drawn(part, last, text):
             return _DRAWN
         if self._is_time_of_doing(last, value):
             return "when it was done"
-        return "the site numbers it" if self._is_new_id(part, last, text) else None
+        if self._is_new_id(part, last, text):
+            return "the site numbers it"
+        return None
 
     def _is_time_of_doing(self, name: str, value: JsonValue) -> bool:
-        day = day_of(int(value) if isinstance(value, str) and value.isdecimal() else value)
-        return day is not None and is_done_time(name) and not is_named(day, self._instruction)
+        """Whether a point in time is that of doing: by its name, and unnamed by the instruction."""
+        moment = value
+        if isinstance(value, str) and value.isdecimal():
+            moment = int(value)
+        day = day_of(moment)
+        if day is None or is_named(day, self._instruction):
+            return False
+        return is_done_time(name)
 
     def _is_new_id(self, part: str, name: str, value: str) -> bool:
         """Whether an answer names what its request made."""
@@ -131,21 +141,29 @@ class _CheckReading:
         if not isinstance(url, str) or is_pattern(url):
             return url
         place, mark, query = url.partition("?")
-        if mark:
-            pairs = parse_qsl(query, keep_blank_values=True)
-            opened = [(name, self._value("query_params", name, value)) for name, value in pairs]
-            is_changed = ANY in [value for _, value in opened]
-            return f"{place}?{urlencode(opened)}" if is_changed else url
+        if not mark:
+            return self._path(place)
+        pairs = parse_qsl(query, keep_blank_values=True)
+        opened = [(name, self._value("query_params", name, value)) for name, value in pairs]
+        is_changed = ANY in [value for _, value in opened]
+        return f"{place}?{urlencode(opened)}" if is_changed else url
+
+    def _path(self, place: str) -> str:
+        """An address without a query, the first drawn part of it made a pattern of any part."""
         steps = place.split("/")
         for before, step in pairwise(steps):
             if self._is_session_key(before, step):
                 self.opened[f"{before}/{step}"] = _DRAWN
-                return f"^{re.escape(place).replace(re.escape(step), '[^/?]+')}$"
-        return url
+                pattern = re.escape(place).replace(re.escape(step), "[^/?]+")
+                return f"^{pattern}$"
+        return place
 
     def _is_session_key(self, before: str, step: str) -> bool:
-        is_key = before.lower() in _KEYS or is_of_the_page(before)
-        return is_key and looks_drawn(step) and not self._is_told(step)
+        """Whether a part of an address is a key that was drawn, as the part before it says."""
+        names_key = before.lower() in _KEYS or is_of_the_page(before)
+        if not names_key or self._is_told(step):
+            return False
+        return looks_drawn(step)
 
 
 def _last_word(name: str) -> str:

@@ -28,6 +28,8 @@ class Sites:
         escape = is_pattern(value)
 
         def origin(placeholder: re.Match[str]) -> str:
+            """Return the origin that a placeholder stands for; itself where no such site is
+            known."""
             url = self.urls.get(placeholder[1].lower())
             if url is None:
                 return placeholder[0]

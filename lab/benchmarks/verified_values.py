@@ -46,15 +46,15 @@ def value(expected: JsonValue, schema: JsonObject, sites: Sites) -> JsonObject |
         return {"items": [value(part, items, sites) for part in parts]}
     if not isinstance(expected, dict):
         return leaf(expected, kind_of(schema), sites)
-    if type_name != "object" and kind_of(schema) == "coordinates":
+    properties: JsonObject = {}
+    if type_name == "object":
+        properties = read_object(schema, "properties")
+    elif kind_of(schema) == "coordinates":
         return {"coordinates": [expected]}
-    properties = read_object(schema, "properties") if type_name == "object" else {}
-    return {
-        "object": {
-            name: value(part, read_object(properties, name), sites)
-            for name, part in expected.items()
-        }
-    }
+    members: dict[str, JsonValue] = {}
+    for name, part in expected.items():
+        members[name] = value(part, read_object(properties, name), sites)
+    return {"object": members}
 
 
 def answer(config: JsonObject, sites: Sites) -> JsonObject:

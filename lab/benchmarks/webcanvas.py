@@ -121,6 +121,8 @@ class _Defects:
 
 
 def _dataset(source: Path) -> list[JsonObject]:
+    """Read the tasks of the dataset's file, or of a folder that holds it. Raises
+    `BadSourceError`."""
     path = source / "tasks.json" if source.is_dir() else source
     try:
         tree = orjson.loads(read_regular(path))
@@ -132,6 +134,7 @@ def _dataset(source: Path) -> list[JsonObject]:
 
 
 def _is_task(task: object) -> bool:
+    """Whether ``task`` has a number and at least one node that is asked for."""
     return (
         isinstance(task, dict)
         and isinstance(task.get("index"), str | int)
@@ -174,6 +177,8 @@ def _pages(task: JsonObject, sites: Mapping[str, str]) -> SitePages:
 
 
 def _origins(url: str) -> list[str]:
+    """Return the origins at which a site may be met, with and without ``www.``; a domain of more
+    than two names has no other. Raises ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"url: got {url!r:.80}, wanted a page's address")
@@ -187,6 +192,8 @@ def _origins(url: str) -> list[str]:
 
 
 def _imported(name: str, task: JsonObject, sites: Mapping[str, str]) -> Imported:
+    """Import one task as its nodes, each node that comes several times as one step. Raises
+    `UnknownNodeError` where none is left."""
     pages = _pages(task, sites)
     first, *others = dict.fromkeys(pages.served.values())
     many = Counter(map(_print_of, _nodes(task)))

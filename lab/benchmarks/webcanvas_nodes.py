@@ -100,24 +100,27 @@ def read_node(node: JsonObject, pages: SitePages) -> NodeReading:
 
 
 def _read_address(how: str, content: JsonObject, pages: SitePages) -> NodeReading:
+    """Read a node that asks for a page's address, or for a parameter of it."""
     if read_text(content, "key", ""):
         return _read_parameter(how, content, pages)
     wanted = str(content["reference_answer"])
-    if how == "semantic":
-        return _read_sentence("nav", wanted, lambda text: _says(text, pages), [])
-    if how == "exactly":
-        kept = _without_drawn(wanted)
-        if kept is not None:
+    match how:
+        case "semantic":
+            return _read_sentence("nav", wanted, lambda text: _says(text, pages), [])
+        case "exactly":
+            kept = _without_drawn(wanted)
+            if kept is None:
+                return NodeReading("as theirs", "nav", _says(wanted, pages))
             return NodeReading("read as meant", "nav", _says(kept, pages), remark=TRACKED)
-        return NodeReading("as theirs", "nav", _says(wanted, pages))
     if _is_host(wanted, pages):
-        return NodeReading(
-            "as theirs", "nav", {"url_reached": {"url": pages.url(lambda one: wanted in one)}}
-        )
-    if "?" in wanted or "://" in wanted:
+        url = pages.url(lambda one: wanted in one)
+        return NodeReading("as theirs", "nav", {"url_reached": {"url": url}})
+    has_more_than_path = "?" in wanted or "://" in wanted
+    if has_more_than_path:
         when = _says({"contains": wanted}, pages)
         return NodeReading("read as meant", "nav", when, remark=OUTSIDE)
-    return NodeReading("as theirs", "nav", _says({"regex": _outside_query(wanted)}, pages))
+    pattern = _outside_query(wanted)
+    return NodeReading("as theirs", "nav", _says({"regex": pattern}, pages))
 
 
 def _is_host(wanted: str, pages: SitePages) -> bool:
@@ -172,6 +175,8 @@ def _outside_query(wanted: str) -> str:
 
 
 def _read_parameter(how: str, content: JsonObject, pages: SitePages) -> NodeReading:
+    """Read a node that asks for a parameter of a page's address; one that trackers set is left
+    out."""
     key, wanted = str(content["key"]), str(content["reference_answer"])
     if _is_tracking(key) and how != "semantic":
         return NodeReading("left out", "nav", None, remark=TRACKED)
@@ -196,6 +201,7 @@ def _read_element(how: str, content: JsonObject, pages: SitePages) -> NodeReadin
 
 
 def _read_value(how: str, content: JsonObject, pages: SitePages) -> NodeReading:
+    """Read a node that asks for what an element holds; by its selector on the node's own site."""
     wanted = str(content["reference_answer"])
     if not wanted:
         return NodeReading("left out", "form", None, remark=ASKS_NOTHING)
@@ -211,6 +217,8 @@ def _read_value(how: str, content: JsonObject, pages: SitePages) -> NodeReading:
 
 
 def _read_answer(how: str, content: JsonObject, pages: SitePages) -> NodeReading:
+    """Read a node that asks for the agent's answer: a part of it, or the whole, in any case of
+    letters."""
     wanted = str(content["reference_answer"])
 
     def answer(text: JsonValue) -> JsonObject:
@@ -226,13 +234,14 @@ def _read_answer(how: str, content: JsonObject, pages: SitePages) -> NodeReading
 def _acted_on(about: JsonObject, value: JsonValue) -> JsonObject:
     """The element was clicked, or filled in, and its own text, or what it holds, is ``value``;
     None: whatever that is."""
-    if value is None:
-        clicks: list[JsonObject] = [about]
-    else:
-        clicks = [{**about, part: value} for part in ("text", "name")]
-    held = _ANY if value is None else value
+    clicks: list[JsonObject] = [about]
+    held: JsonValue = _ANY
+    if value is not None:
+        clicks = [{**about, "text": value}, {**about, "name": value}]
+        held = value
     conditions: list[JsonValue] = [{"element_clicked": one} for one in clicks]
-    return {"any_of": {"of": [*conditions, {"field_filled": {**about, "value": held}}]}}
+    conditions.append({"field_filled": {**about, "value": held}})
+    return {"any_of": {"of": conditions}}
 
 
 def _read_sentence(

@@ -106,6 +106,8 @@ def calibrate(
 
 
 def _calibrate(file: Path, stored: Stored, risk: float, out: Path | None) -> int:
+    """Fit the bar above which a judge's verdict decides, print it, and write it to ``out``. Return
+    1 where no verdict reaches it. Raises `CorpusUsageError`."""
     from lab.evaluation.calibrating import calibrate as calibrated
     from lab.evaluation.calibrating import check_left_out
 
@@ -126,6 +128,8 @@ def _calibrate(file: Path, stored: Stored, risk: float, out: Path | None) -> int
 
 
 def _read_judged(file: Path, stored: Stored) -> JudgedItems:
+    """Read verdicts with labels from the file, or from the database with ``--stored``. Raises
+    `CorpusUsageError` for neither and for both."""
     from lab.evaluation.judged import read_items, stored_items
     from lab.evaluation.records import RecordError
     from lab.training.stored import read_words
@@ -148,6 +152,8 @@ def _read_judged(file: Path, stored: Stored) -> JudgedItems:
 def _calibration_lines(
     found: JudgeCalibration, judged: JudgedItems, check: BarCheck
 ) -> Iterator[str]:
+    """Yield the lines of the report: each level of support and whether it decides, then the bar and
+    how it does on groups that it was not fitted on."""
     facts = found.facts
     counts = f"{facts['cases']} items of {facts['groups']} groups, {facts['wrong']} wrong"
     yield f"{found.model}: {counts}"
@@ -197,6 +203,8 @@ def as_text(found: JsonObject) -> str:
 
 
 def _lines(scorer: JsonObject) -> list[tuple[str, str]]:
+    """Return a scorer's figures, (title, value with its interval); last the area under the curve of
+    the trajectories that terminated."""
     values = read_object(scorer, "all")
     shown = [
         (name.replace("_", " ").replace("at ", "at risk "), _format_values(values[name]))
@@ -211,6 +219,7 @@ def _lines(scorer: JsonObject) -> list[tuple[str, str]]:
 
 
 def _part_lines(parts: JsonObject) -> Iterator[str]:
+    """Yield a line for each part of the trajectories, by its name."""
     for name in parts:
         part = read_object(parts, name)
         figures = ", ".join(f"{title} {_format_values(part[title])}" for title in IN_PARTS)
@@ -218,6 +227,7 @@ def _part_lines(parts: JsonObject) -> Iterator[str]:
 
 
 def _format_values(values: JsonValue) -> str:
+    """Format [value, low, high] of a measure; a dash where there is no value."""
     value, low, high = require_list(values, "a measure")
     if value is None:
         return "-"

@@ -22,6 +22,7 @@ MODELS = Path("models")
 
 
 def _read_weight(text: str) -> tuple[str, float]:
+    """Read ASPECT=WEIGHT. Raises ValueError for a weight that is no number above 0."""
     aspect, _, value = text.partition("=")
     try:
         weight = float(value)
@@ -33,6 +34,8 @@ def _read_weight(text: str) -> tuple[str, float]:
 
 
 def _read_source_weight(text: str) -> tuple[str, float]:
+    """Read SOURCE=WEIGHT of a source of preferences. Raises ValueError for another source, and for
+    a weight beyond 0 to 10."""
     source, _, value = text.partition("=")
     try:
         weight = float(value)
@@ -106,6 +109,8 @@ def prefer(
 
 
 def _prefer_stored(stored: Stored, into: Path | None, weight: tuple[tuple[str, float], ...]) -> int:
+    """Write the stored preferences with their recordings into a folder, and say how many. Raises
+    `CorpusUsageError`."""
     if into is None or not stored.stored:
         raise CorpusUsageError("wanted --stored and --into DIR together")
     count = _write_stored(stored, into, dict(weight))
@@ -238,6 +243,7 @@ def evaluate(
 
 
 def _format_value(value: object) -> str:
+    """Format a figure of the report: a number, a number with its interval, or numbers by name."""
     if isinstance(value, list):
         return f"{value[0]:.3f}  [{value[1]:.3f}, {value[2]:.3f}]"
     if isinstance(value, dict):
@@ -338,6 +344,8 @@ def drift(
 
 
 def _look_for_drift(models: Path, stored: Stored, risk: float, *, roll_back: bool) -> int:
+    """Compare the served model's answers with the audits, print what was found, and note an alarm;
+    roll back if that is asked. Return 1 for an alarm."""
     from lab.training.gating import find_drift
     from lab.training.history import HistoryError, ModelHistory
     from lab.training.stored import audited_pairs

@@ -129,6 +129,8 @@ def _read_episodes(
     left_out = 0
 
     def materials() -> Iterator[Material]:
+        """Yield what each stored episode is replayed from, and note its verdict; episodes of
+        another version of a template are counted and left out."""
         nonlocal left_out
         for one in stored_episodes.episodes(url, selection):
             if of.is_template and written_version(one.row.version) != written_version(

@@ -107,6 +107,8 @@ def _find_problem(*, is_told_what: bool, is_told_where: bool, origin: str | None
 def _watch_into(
     folder: Path, ruleset: Ruleset, sources: Sequence[str], files: Sequence[Path], *, events: bool
 ) -> int:
+    """Watch until ctrl-C, with the processes' logs in ``folder``. Return 130 for ctrl-C and 1 where
+    a process failed."""
     try:
         with stoppable(), DemoProcesses(folder / "logs") as parts:
             _watch(parts, ruleset, folder.resolve(), sources, files, events=events)
@@ -137,6 +139,7 @@ def _watch(
     *,
     events: bool,
 ) -> None:
+    """Start a service and a daemon, open an episode, and print what comes until it is stopped."""
     from milestoned_client import ControlDir, RewardClient
 
     screen = DemoScreen()
@@ -188,6 +191,8 @@ def _follow(
     events: dict[int, ShownEvent] = {}
 
     def show(item: StreamItem) -> None:
+        """Print a milestone, or what could be asked about an event; the daemon's own milestones are
+        left out."""
         got = item.item
         if isinstance(got, Event):
             events[got.seq] = (got.source, got.kind, got.data)

@@ -62,6 +62,8 @@ class AtifReading:
                 self._record(tape, at, "agent.answered", said, step.where)
 
     def _record_step(self, tape: Tape, at: int, step: AtifStep, masker: Masker) -> None:
+        """Begin a step with what the agent did, and record its calls and what is known of how each
+        ended."""
         tape.end(at)
         action: JsonValue = masker.mask_json(self._action(step))
         self._check("step.began", {"step": tape.step + 1, "action": action}, step.where)

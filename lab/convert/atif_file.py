@@ -227,6 +227,7 @@ class _TrajectoryReader:
         return "\n".join(texts)
 
     def _time(self, where: str, value: JsonValue) -> int | None:
+        """Read a timestamp as nanoseconds since 1970; None where there is none."""
         if value is None:
             return None
         text = self._text(where, value)

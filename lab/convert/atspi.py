@@ -9,6 +9,7 @@ last change is told with that, and a change before it blinds its step for rules 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from agentd.sources.files.facts import FileFacts
 from agentd.sources.files.fold import FileObservation, Look, Op, Raw
 from agentd.sources.files.fold import RootFold as Files
 from detectors.model.codec import sha256
-from detectors.model.json_value import JsonObject, JsonValue, read_list, read_text
+from detectors.model.json_value import JsonObject, JsonValue, object_or_empty, read_list, read_text
 from detectors.model.kinds import KINDS
 from lab.convert.atspi_objects import Objects
 from lab.convert.errors import format_value
@@ -41,6 +42,8 @@ _OPS: dict[str, Op] = {
     "DELETE": "gone",
     "MOVED_TO": "arrived",
 }
+_WRITES = frozenset(("CLOSE_WRITE", "MOVED_TO"))
+"""What inotify tells of a file that has new content."""
 _MAIN_FIELDS: dict[str, tuple[str, type]] = {
     "atspi": ("type", str),
     "fs": ("ev", list),
@@ -59,8 +62,8 @@ _NOT_CAPTURED = (
 
 def fits(source: SourceFile) -> bool:
     """Whether the first line is one of a capture."""
-    first = source.items[0] if source.items else None
-    return isinstance(first, dict) and "t" in first and first.get("src") in _SOURCES
+    first = object_or_empty(next(iter(source.items), None))
+    return "t" in first and first.get("src") in _SOURCES
 
 
 class _CaptureRow(NamedTuple):
@@ -173,6 +176,7 @@ class AtspiReading:
 
 
 def _action(row: _CaptureRow, masker: Masker) -> JsonObject | None:
+    """Return the command that a row of input ran, masked; None for rows of other sources."""
     if row.src != "input":
         return None
     return {"input": masker.mask_arguments([str(word) for word in read_list(row.data, "cmd")])}
@@ -204,6 +208,7 @@ class _Desktop:
             self._fold.feed({"t": "ready"})
 
     def handle(self, at: int, row: JsonObject) -> None:
+        """Fold one row of the accessibility bus, and tell what comes of it at once."""
         self._heard_at = at
         for message in self._objects.messages(row):
             for observation in self._fold.feed(message):
@@ -230,18 +235,20 @@ class _Files:
         self._fold = Files()
         self.ready = False
         self._contents: JsonObject = {}
-        self._changes: dict[str, list[float]] = {}
+        self._changes: dict[str, list[float]] = defaultdict(list)
         for row in rows:
-            files = row.data.get("files") if row.src == "truth" else None
-            if isinstance(files, dict):
+            files = row.data.get("files")
+            if row.src == "truth" and isinstance(files, dict):
                 self._contents = files
-            if row.src == "fs" and not {"CLOSE_WRITE", "MOVED_TO"}.isdisjoint(row.operations):
-                self._changes.setdefault(str(row.data.get("name")), []).append(row.t)
+            elif row.src == "fs" and not _WRITES.isdisjoint(row.operations):
+                name = str(row.data.get("name"))
+                self._changes[name].append(row.t)
         self._now = 0.0
         self._moving: dict[str, tuple[str, bool]] = {}
         """By inotify's cookie."""
 
     def handle(self, at: int, row: _CaptureRow) -> None:
+        """Fold one row of inotify; the first part of a move waits for its second one."""
         self._now = row.t
         if "MOVED_TO" not in row.operations:
             self.emit_departures(at)
@@ -260,6 +267,7 @@ class _Files:
             self._do(at, do)
 
     def _do(self, at: int, do: Look | FileObservation) -> None:
+        """Tell an observation, or look at a file as it was then; what no capture holds is a gap."""
         if isinstance(do, FileObservation):
             self._emit(at, do)
             return
@@ -286,6 +294,8 @@ class _Files:
         self._tape.tell(at, "gap.ended", {"source": "files"})
 
     def _emit(self, at: int, observation: FileObservation) -> None:
+        """Tell an observation; what is seen before the first step is the start state, and no
+        change."""
         kind, data = observation.kind, {"root": ROOT} | observation.data
         data.pop("mode", None)  # which nobody asked for
         if self.ready:
@@ -295,13 +305,17 @@ class _Files:
             self._tape.tell(at, "file.present", data | {"baseline": True})
 
     def _raw(self, row: _CaptureRow) -> Iterator[Raw]:
-        name, folder = str(row.data.get("name", "")), bool(row.data.get("dir"))
+        """The changes that a row of inotify's tells; the two ends of a move are one."""
+        name = str(row.data.get("name", ""))
+        folder = bool(row.data.get("dir"))
         cookie = str(row.data.get("cookie"))
         for operation in row.operations:
+            is_arrival = operation == "MOVED_TO" and cookie in self._moving
             if operation == "MOVED_FROM":
                 self._moving[cookie] = (name, folder)
-            elif operation == "MOVED_TO" and cookie in self._moving:
-                yield Raw("moved", self._moving.pop(cookie)[0], name, folder)
+            elif is_arrival:
+                before, _ = self._moving.pop(cookie)
+                yield Raw("moved", before, name, folder)
             elif operation in _OPS:
                 yield Raw(_OPS[operation], name, folder=folder)
 

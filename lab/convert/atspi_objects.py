@@ -51,27 +51,29 @@ class Objects:
 
     def messages(self, row: JsonObject) -> Iterator[Message]:
         """What one row says, its object told before if it is new."""
-        kind, role, name = str(row["type"]), read_text(row, "role"), read_text(row, "name")
+        kind = str(row["type"])
+        role = read_text(row, "role")
+        name = read_text(row, "name")
         if role in ("desktop frame", "application"):
             return
+        is_end = kind == "window:destroy"
         if row.get("dead"):
-            id = self._dead_window(row) if kind == "window:destroy" else ""
+            id = self._dead_window(row) if is_end else ""
         elif role in _WINDOWS:
             id = yield from self._window(kind, role, name)
         else:
             id = yield from self._object(row, role, name)
         if not id:
             return
-        any_value = row.get("any")
         yield {
             "t": "event",
             "type": kind,
-            "any": text_or_none(any_value),
+            "any": text_or_none(row.get("any")),
             "id": id,
             "d1": row.get("d1", 0),
             "d2": row.get("d2", 0),
         }
-        if kind == "window:destroy":
+        if is_end:
             self._forget(id)
 
     def _window(self, kind: str, role: str, name: str) -> Generator[Message, None, str]:
@@ -109,6 +111,7 @@ class Objects:
         return self._next_id()
 
     def _object(self, row: JsonObject, role: str, name: str) -> Generator[Message, None, str]:
+        """Return the id of the object that a row is about; gives its node first where it is new."""
         kind = str(row["type"])
         id = self._find_known(row, role, name)
         if id is None:
@@ -143,18 +146,21 @@ class Objects:
     def _dead_window(self, row: JsonObject) -> str:
         """A window that is gone has no role or name any more; its last title is told beside."""
         title = row.get("any")
-        titled = [id for id in self._windows() if self._known[id].name == title and title]
-        return titled[-1] if titled else ""
+        if not title:
+            return ""
+        titled = ["", *(id for id in self._windows() if self._known[id].name == title)]
+        return titled[-1]
 
     def _forget(self, window: str) -> None:
-        self._known = {
-            id: known
-            for id, known in self._known.items()
-            if id != window and known.window != window
-        }
-        if self._active == window:
-            again = [id for id in self._activated if id in self._known]
-            self._active = again[-1] if again else next(self._windows(), "")
+        """Drop a window with all that is in it; the one that was active before is so again."""
+        gone = [id for id, known in self._known.items() if window in (id, known.window)]
+        for id in gone:
+            del self._known[id]
+        if self._active != window:
+            return
+        again = [id for id in self._activated if id in self._known]
+        candidates = [*reversed(again), *self._windows(), ""]
+        self._active = candidates[0]
 
     def _windows(self) -> Iterator[str]:
         return (id for id, known in self._known.items() if known.role in _WINDOWS)
@@ -164,9 +170,22 @@ class Objects:
         return f"{BUS}/{self._count}"
 
     def _node(self, role: str, name: str, id: str, states: tuple[str, ...]) -> Message:
+        """The message that tells of an object, as the daemon's reader sends it."""
         root = f"{BUS}/root"
         own = id or root
-        window = self._known[own].window if own in self._known else ""
-        parent = "" if role == "application" else window or root
-        about = {"id": own, "bus": BUS, "role": role, "name": name, "parent": parent}
-        return {"t": "node", "index": _NOWHERE, "states": list(states)} | about
+        known = self._known.get(own)
+        parent = root
+        if role == "application":
+            parent = ""
+        elif known is not None and known.window:
+            parent = known.window
+        return {
+            "t": "node",
+            "index": _NOWHERE,
+            "states": list(states),
+            "id": own,
+            "bus": BUS,
+            "role": role,
+            "name": name,
+            "parent": parent,
+        }

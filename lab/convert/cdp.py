@@ -8,6 +8,7 @@ ask.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.state.capture_plan import CapturePlan
@@ -157,10 +158,12 @@ class _Steps:
         """A document that came without a request, from a cache or another scheme, begins one
         too."""
         data = observation.data
-        if observation.kind == "page.navigated" and data["main"] and not data["same_document"]:
+        is_navigation = observation.kind == "page.navigated" and data["main"]
+        if is_navigation and not data["same_document"]:
             self._mains.add(data["frame"])
-            if data.get("loader") not in self._loaders:
-                self._loaders.add(str(data.get("loader")))
+            loader = data.get("loader")
+            if loader not in self._loaders:
+                self._loaders.add(str(loader))
                 self._begin(at, data["url"])
         if self._tape.step < 0:
             self._tape.begin(at)
@@ -281,5 +284,8 @@ _SHOWN_BY = {
 
 def _shows(log: list[CdpMessage]) -> frozenset[str]:
     """What the log would show, by the domains that were switched on."""
-    signs = {message.method for message in log} | {message.domain for message in log}
-    return frozenset(kind for sign in signs & _SHOWN_BY.keys() for kind in _SHOWN_BY[sign])
+    signs: set[str] = set()
+    for message in log:
+        signs.update((message.method, message.domain))
+    shown = [_SHOWN_BY[sign] for sign in signs & _SHOWN_BY.keys()]
+    return frozenset(chain.from_iterable(shown))

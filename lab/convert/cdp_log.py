@@ -78,12 +78,14 @@ def messages(source: SourceFile) -> list[CdpMessage]:
 
 def _inner(item: JsonValue) -> JsonObject | None:
     """The message in an item, unpacked from a performance entry; None where there is none."""
-    if not isinstance(item, dict):
-        return None
-    packed = item.get("message")
-    message: JsonObject = packed if isinstance(packed, dict) else item
-    if isinstance(packed, str):
-        message = _unpacked(packed)
+    whole = object_or_empty(item)
+    match whole.get("message"):
+        case str() as packed:
+            message = _unpacked(packed)
+        case dict() as unpacked:
+            message = unpacked
+        case _:
+            message = whole
     return message if _is_message(message) else None
 
 
@@ -148,9 +150,10 @@ def roots(log: list[CdpMessage]) -> dict[str, str]:
         frame = _main(message, children)
         if frame is not None:
             found.setdefault(message.session, frame)
-    for message in pages:
-        found.setdefault(message.session, message.session or "page")
-    return found
+    # A session that gives no frame away is called by its own name.
+    sessions = dict.fromkeys(message.session for message in pages)
+    unnamed = {session: session or "page" for session in sessions}
+    return found | {session: name for session, name in unnamed.items() if session not in found}
 
 
 def _main(message: CdpMessage, children: set[str]) -> str | None:
@@ -244,11 +247,13 @@ def _without_push(params: dict[str, JsonValue], answer: JsonObject) -> dict[str,
     did not come from there."""
     if not answer.get("fromDiskCache"):
         return params
+    is_early = bool(answer.get("fromEarlyHints"))
     timing = answer.get("timing")
-    is_pushed = timing is None or require_number(_pushed_at(timing), "pushStart") > 0
-    if is_pushed or answer.get("fromEarlyHints"):
-        return {**params, "response": {**answer, "fromDiskCache": False}}
-    return params
+    if timing is not None and not is_early:
+        pushed_at = require_number(_pushed_at(timing), "pushStart")
+        if pushed_at <= 0:
+            return params
+    return {**params, "response": {**answer, "fromDiskCache": False}}
 
 
 def _pushed_at(timing: JsonValue) -> JsonValue:

@@ -62,6 +62,7 @@ def convert(settings: Conversion) -> Made:
 
 
 def _answer(settings: Conversion) -> str | None:
+    """Read the agent's answer from the file that the command names. Raises `UsageError`."""
     if settings.answer is None:
         return None
     try:

@@ -32,6 +32,7 @@ from detectors.sdk.request_facts import writes
 from lab.convert.html_secrets import secret_names
 from lab.convert.page_state import UNSEEN, Telling
 
+MAX_MS = 1e12
 MS = 1_000_000
 """Nanoseconds."""
 
@@ -167,6 +168,7 @@ def parse_exchange(
 
 
 def _status(answer: JsonObject) -> int | None:
+    """Return an answer's status; None where the file has none, or has 0 or less for none."""
     status = answer.get("status")
     return status if type(status) is int and status > 0 else None
 
@@ -176,7 +178,9 @@ def _failure(entry: JsonObject, answer: JsonObject) -> str | None:
     failure = answer.get("_failureText") or answer.get("_error") or entry.get("_error")
     if failure is not None:
         return str(failure)
-    return "net::ERR_ABORTED" if entry.get("_wasAborted") else None
+    if entry.get("_wasAborted"):
+        return "net::ERR_ABORTED"
+    return None
 
 
 def _mime(content: JsonObject, answer_headers: dict[str, str]) -> str:
@@ -285,6 +289,7 @@ def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]
 
 
 def _unseen(exchange: Exchange, reason: str) -> Iterator[Telling]:
+    """Tell that nobody knows how a request ended, nor, of a document, what its frame showed."""
     parts = ["request"]
     if exchange.type == "Document":
         parts += ["page", "frame"]
@@ -376,12 +381,17 @@ def _type(entry: JsonObject, headers: dict[str, str], mime: str) -> str:
 
 
 def _ms(value: JsonValue) -> float:
-    return float(value) if isinstance(value, int | float) and 0 < value < 1e12 else 0.0
+    """A duration in milliseconds; 0 for what is none, or is longer than any request lasts."""
+    if not isinstance(value, int | float):
+        return 0.0
+    is_possible = 0 < value < MAX_MS
+    return float(value) if is_possible else 0.0
 
 
 def _posted(
     data: JsonValue, headers: dict[str, str], attachment: Attachment
 ) -> CapturedBody | None:
+    """Return the body that a request sent, as bytes or as the fields of a form; None for none."""
     if not isinstance(data, dict):
         return None
     mime = read_text(data, "mimeType", headers.get("content-type", ""))
@@ -413,6 +423,7 @@ def _posted_fields(data: JsonObject) -> bytes:
 
 
 def _content(content: JsonObject, mime: str, attachment: Attachment) -> CapturedBody | None:
+    """Return an answer's body; None for none, and for kinds that no rule asks about."""
     if mime.startswith(_NOT_KEPT):
         return None
     raw = _content_bytes(content, attachment)

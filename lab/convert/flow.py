@@ -100,14 +100,12 @@ class FlowReading:
 
 def _addresses(step: JsonObject) -> list[str]:
     """Where the page went in a step: as the recorder asserted it, else as the step asked."""
-    navigations = [
-        event
-        for event in objects_in(step.get("assertedEvents"))
-        if event.get("type") == "navigation" and event.get("url")
-    ]
-    if step["type"] == "navigate" and not navigations:
-        return [read_text(step, "url", "about:blank")]
-    return [str(event["url"]) for event in navigations]
+    events = objects_in(step.get("assertedEvents"))
+    addresses = [event.get("url") for event in events if event.get("type") == "navigation"]
+    known = [str(address) for address in addresses if address]
+    if step["type"] == "navigate":
+        return known or [read_text(step, "url", "about:blank")]
+    return known
 
 
 def _frame(step: JsonObject) -> str:
@@ -116,6 +114,7 @@ def _frame(step: JsonObject) -> str:
 
 
 def _action(step: JsonObject, masker: Masker) -> JsonObject:
+    """Return what stands in the step: its type, its address without secrets, its first selector."""
     action: dict[str, JsonValue] = {"do": step["type"]}
     url = step.get("url")
     if isinstance(url, str):

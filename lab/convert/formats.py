@@ -68,12 +68,20 @@ def recognise(source: SourceFile) -> RecordingFormat:
     for format in FORMATS.values():
         if format.importer().fits(source):
             return format
+    names = ", ".join(FORMATS)
+    raise ConvertError(
+        f"{source.path}: {_describe_content(source)}; {WANTED}, or --from FORMAT ({names})"
+    )
+
+
+def _describe_content(source: SourceFile) -> str:
+    """Say what a file holds, for an error about it."""
     if source.zip is not None:
-        found = f"a zip with {format_value(source.zip.names[:5])}"
-    elif isinstance(source.value, dict):
-        found = f"an object with the keys {format_value(list(source.value)[:8])}"
-    elif source.items:
-        found = f"{'lines' if source.lines else 'an array'} of {format_value(source.items[0])}"
-    else:
-        found = format_value(source.value)
-    raise ConvertError(f"{source.path}: {found}; {WANTED}, or --from FORMAT ({', '.join(FORMATS)})")
+        return f"a zip with {format_value(source.zip.names[:5])}"
+    value = source.value
+    if isinstance(value, dict):
+        return f"an object with the keys {format_value(list(value)[:8])}"
+    if not source.items:
+        return format_value(value)
+    unit = "lines" if source.lines else "an array"
+    return f"{unit} of {format_value(source.items[0])}"

@@ -25,21 +25,21 @@ from detectors.model.json_value import (
 )
 from detectors.model.kinds import KINDS
 from lab.convert.errors import format_value
-from lab.convert.exchange import MS, Exchange, join, parse_exchange, secret_fields, tellings
+from lab.convert.exchange import MAX_MS, MS, Exchange, join, parse_exchange, secret_fields, tellings
 from lab.convert.page_state import MAIN, PageFrames, Telling
 from lab.convert.source import SourceFile, Zip
 from lab.convert.tape import Tape
 from lab.convert.times import iso_to_ns
 
 _PAGE_TIMES = {"onContentLoad": "page.parsed", "onLoad": "page.loaded"}
-_MAX_MS = 1e12
 
 
 def fits(source: SourceFile) -> bool:
     """Whether there is a ``log`` with ``entries``."""
     if source.zip is not None:
         return any(name.endswith(".har") for name in source.zip.names)
-    return isinstance(source.value, dict) and isinstance(source.value.get("log"), dict)
+    log = object_or_empty(source.value).get("log")
+    return isinstance(log, dict)
 
 
 def read(source: SourceFile) -> HarReading:
@@ -49,12 +49,16 @@ def read(source: SourceFile) -> HarReading:
 
 def _log(source: SourceFile) -> JsonObject:
     """The HAR's ``log``, its version and lists checked."""
-    where, value = ("", source.value) if source.zip is None else _zipped(source, source.zip)
+    where = ""
+    value = source.value
+    if source.zip is not None:
+        where, value = _zipped(source, source.zip)
     log = object_or_empty(value).get("log")
     if not isinstance(log, dict):
         raise source.wrong(where, format_value(value), "wanted a HAR: an object with log")
     version = log.get("version")
-    if not isinstance(version, str) or not version.startswith("1."):
+    is_known = isinstance(version, str) and version.startswith("1.")
+    if not is_known:
         raise source.wrong("log.version", format_value(version), "wanted 1.1 or 1.2")
     _list_in(source, log, "entries")
     if "pages" in log:
@@ -71,12 +75,14 @@ def _list_in(source: SourceFile, log: JsonObject, name: str) -> Sequence[JsonVal
 
 def _zipped(source: SourceFile, pack: Zip) -> tuple[str, JsonValue]:
     """The name and the JSON of the HAR in a zip."""
-    name = next((name for name in pack.names if name.endswith(".har")), "")
-    if not name:
+    names = [name for name in pack.names if name.endswith(".har")]
+    if not names:
         what = f"a zip with {format_value(pack.names[:5])}"
         raise source.wrong("", what, "wanted one with a .har in it")
+    name = names[0]
+    content = pack.read(name) or b""
     try:
-        return name, orjson.loads(pack.read(name) or b"")
+        return name, orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise source.wrong(name, f"no JSON: {error}", "wanted a HAR") from None
 
@@ -138,6 +144,8 @@ class HarReading:
                 yield parse_exchange(entry, f"har-{number}", at - self._origin, tab, self._attached)
 
     def _chains(self, exchanges: list[Exchange], secrets: Secrets) -> Iterator[Telling]:
+        """Tell each chain of redirects, and the document that its answer brought, or that none
+        came."""
         mains: dict[str, str] = {}
         for first in join(exchanges):
             frame = _frame(first, mains, self._tabs)
@@ -173,7 +181,7 @@ def _page_times(page: JsonObject) -> Iterator[tuple[str, int]]:
     timings = object_or_empty(page.get("pageTimings"))
     for name, kind in _PAGE_TIMES.items():
         after = timings.get(name)
-        if isinstance(after, int | float) and 0 <= after < _MAX_MS:
+        if isinstance(after, int | float) and 0 <= after < MAX_MS:
             yield kind, int(after * MS)
 
 
@@ -229,6 +237,8 @@ def _page(source: SourceFile, number: int, value: JsonValue) -> tuple[int, JsonO
 
 
 def _entry(source: SourceFile, number: int, value: JsonValue) -> tuple[int, JsonObject]:
+    """Check one entry, and return it with its time in nanoseconds. Raises `ConvertError` that names
+    the place."""
     where = f"log.entries[{number}]"
     entry = _require_object(source, where, value)
     request = _require_object(source, f"{where}.request", entry.get("request"))

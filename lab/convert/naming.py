@@ -68,9 +68,15 @@ def element_of(node: DomNode) -> dict[str, str]:
 
 def clicked_of(node: DomNode) -> DomNode:
     """The element that a person would say was clicked: the nearest that one can act on."""
-    here = node.parent if node.tag.startswith("#") and node.parent is not None else node
-    elements = (above for above in (here, *here.ancestors()) if not above.tag.startswith("#"))
-    return next((element for element in elements if role_of(element) in INTERACTIVE), here)
+    here = node
+    if node.tag.startswith("#"):
+        here = node.parent or node
+    path = [here, *here.ancestors()]
+    elements = [above for above in path if not above.tag.startswith("#")]
+    for element in elements:
+        if role_of(element) in INTERACTIVE:
+            return element
+    return here
 
 
 def role_of(node: DomNode) -> str:
@@ -151,9 +157,10 @@ def _first_attribute(node: DomNode, *names: str) -> str:
 
 def labels(label: DomNode, node: DomNode) -> bool:
     """Whether ``label`` is a label of the field ``node``."""
-    if "for" in label.attrs:
-        return bool(label.get("for")) and label.get("for") == node.get("id")
-    return label in node.ancestors()
+    if "for" not in label.attrs:
+        return label in node.ancestors()
+    named = label.get("for")
+    return named != "" and named == node.get("id")
 
 
 def _images(node: DomNode) -> str:
@@ -174,11 +181,13 @@ def _by_id(node: DomNode, ids: list[str]) -> list[DomNode]:
 def type_of(node: DomNode) -> str:
     """The type of an input or a button, as the page's script would read it; "" for anything
     else."""
-    if node.tag in _DEFAULT_TYPES:
-        return node.get("type").lower() or _DEFAULT_TYPES[node.tag]
-    if node.tag == "select":
-        return "select-multiple" if "multiple" in node.attrs else "select-one"
-    return ""
+    default = _DEFAULT_TYPES.get(node.tag)
+    if default is not None:
+        return node.get("type").lower() or default
+    if node.tag != "select":
+        return ""
+    takes_several = "multiple" in node.attrs
+    return "select-multiple" if takes_several else "select-one"
 
 
 def is_editable(node: DomNode) -> bool:
@@ -195,7 +204,10 @@ def is_field(node: DomNode) -> bool:
 
 def is_secret(node: DomNode) -> bool:
     """Whether what is filled in is nobody else's business."""
-    return type_of(node) == "password" or _SECRET_FILL.search(node.get("autocomplete")) is not None
+    filled = node.get("autocomplete")
+    if type_of(node) == "password":
+        return True
+    return _SECRET_FILL.search(filled) is not None
 
 
 def field_key(node: DomNode) -> str:

@@ -119,6 +119,8 @@ class RrwebReading:
             tape.begin(tape.at)
 
     def _play(self, page: RrwebPage, at: int, event: _RrwebEvent) -> None:
+        """Hand an event to the page by its type; those of other types change nothing that is told
+        here."""
         if event.type in (DOM_CONTENT_LOADED, LOAD):
             page.began()
         elif event.type == META:

@@ -99,6 +99,7 @@ class Mirror:
 
 
 def _node(item: JsonObject, key: int) -> DomNode:
+    """Return a serialised node without its children; comments and the like become ``#other``."""
     kind = item.get("type")
     if kind == TEXT:
         return DomNode("#text", text=read_text(item, "textContent"), key=key)
@@ -141,13 +142,17 @@ def is_hidden(node: DomNode) -> bool:
 
 def _hides(node: DomNode) -> bool:
     """Whether the element's own markup hides it and all below."""
+    if "hidden" in node.attrs:
+        return True
+    if node.tag == "dialog" and "open" not in node.attrs:
+        return True
     style = node.get("style").replace(" ", "").lower()
-    is_closed = node.tag == "dialog" and "open" not in node.attrs
-    return is_closed or "hidden" in node.attrs or any(sign in style for sign in _HIDING)
+    return any(sign in style for sign in _HIDING)
 
 
 def texts(node: DomNode) -> Iterator[DomNode]:
     """The text nodes below that a person may see."""
     for below in node.walk():
-        if below.tag == "#text" and below.text.strip() and not is_hidden(below):
+        is_text = below.tag == "#text" and below.text.strip() != ""
+        if is_text and not is_hidden(below):
             yield below

@@ -131,6 +131,8 @@ class RrwebPage:
         return self._mirror.find(data.get("id", 0))
 
     def _mutated(self, at: int, data: JsonObject) -> None:
+        """Play one mutation: what went, what came, changed attributes, changed texts, in this
+        order."""
         for item in objects_in(data.get("removes")):
             self._remove(at, item)
         added = self._mirror.add(objects_in(read_list(data, "adds")))
@@ -202,19 +204,24 @@ class RrwebPage:
     # -- the user
 
     def _pointer(self, at: int, data: JsonObject) -> None:
-        node, kind = self._node_of(data), data.get("type")
+        """Report what the pointer did, or that an element got the focus."""
+        node = self._node_of(data)
+        kind = data.get("type")
         if node is None or not isinstance(kind, int):
             return
         if kind in (DOWN, TOUCH):
             self._pointer_down(at, node, kind)
-        elif kind == FOCUS:
-            trusted = {"trusted": node.key in self._pointed}
-            self._tape.tell(at, "element.focused", {**self._describe(node), **trusted})
-            self._pointed.add(node.key)
         elif kind in _CLICKS:
             self._click(at, node, kind)
+        elif kind == FOCUS:
+            is_users = node.key in self._pointed
+            focus = {**self._describe(node), "trusted": is_users}
+            self._tape.tell(at, "element.focused", focus)
+            self._pointed.add(node.key)
 
     def _click(self, at: int, node: DomNode, kind: int) -> None:
+        """Tell a click; what it opens right after counts as the user's where the click itself
+        does."""
         is_users = self._is_users(node, kind)
         about = {**self._describe(clicked_of(node)), "trusted": is_users}
         self._tape.tell(at, _CLICKS[kind], about)
@@ -223,6 +230,8 @@ class RrwebPage:
             self._down = None
 
     def _pointer_down(self, at: int, node: DomNode, kind: int) -> None:
+        """Begin a step where the pointer went down; a touch and the press that follows it are
+        one."""
         if kind == DOWN:
             self._act(at, "pointer", node, "click")
         elif self._step != ("pointer", node.key):
@@ -240,7 +249,9 @@ class RrwebPage:
         if node is last:
             return kind == DOUBLE
         label = last.closest("label")
-        return label is not None and labels(label, node)
+        if label is None:
+            return False
+        return labels(label, node)
 
     def _input(self, at: int, data: JsonObject) -> None:
         """Report what a field holds after an input."""
@@ -280,6 +291,7 @@ class RrwebPage:
         return kind == "pointer"
 
     def _act(self, at: int, kind: str, node: DomNode, what: str) -> None:
+        """Begin a step with what was done to which element, without secrets."""
         self._tape.end(at)
         self._step = (kind, node.key)
         self._clicked = None
@@ -290,6 +302,8 @@ class RrwebPage:
         self._tape.begin(at, {"do": what, "element": element})
 
     def _selected(self, at: int, data: JsonObject) -> None:
+        """Tell the text of the first range that was selected; nothing where an end of it is not
+        known."""
         for selection in objects_in(data.get("ranges"))[:1]:
             first = self._mirror.find(selection.get("start", 0))
             last = self._mirror.find(selection.get("end", 0))
@@ -302,6 +316,7 @@ class RrwebPage:
     # -- scrolling
 
     def _scrolled(self, at: int, data: JsonObject) -> None:
+        """Note a scrolling, and tell the one of another element that ends with it."""
         if self._scroll is not None and self._scroll[1].get("id", 0) != data.get("id", 0):
             self._rested()
         self._scroll = (at, data)
@@ -312,6 +327,7 @@ class RrwebPage:
             self._rested()
 
     def _rested(self) -> None:
+        """Tell where the element, or the page, came to rest."""
         assert self._scroll is not None
         at, data = self._scroll
         self._scroll = None

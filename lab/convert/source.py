@@ -86,6 +86,8 @@ class SourceFile:
             raise self.wrong(where, what[:200], "wanted what the format has there") from None
 
     def _read(self) -> bytes:
+        """Read the file. Raises `ConvertError` for what is no regular file, is too large, or can't
+        be read."""
         try:
             return read_regular(self.path, MAX_BYTES)
         except NotRegularError as error:
@@ -98,6 +100,7 @@ class SourceFile:
             ) from None
 
     def _gunzip(self, raw: bytes) -> bytes:
+        """Unpack gzip, up to a bound that grows with the packed size. Raises `ConvertError`."""
         out = bytearray()
         try:
             packed = io.BytesIO(raw)
@@ -116,6 +119,7 @@ class SourceFile:
         return bytes(out)
 
     def _parse(self, raw: bytes) -> None:
+        """Parse JSON, or else JSON lines. Raises `ConvertError` that names line and column."""
         text = raw.removeprefix(b"\xef\xbb\xbf")
         try:
             self.value = orjson.loads(text)

@@ -125,6 +125,7 @@ class Tape:
         self.tell(at, "episode.closed", closed)
 
     def _seal(self, at: float) -> None:
+        """Seal the running step, if it ended, as a daemon does when the next one begins."""
         if self.step >= 0 and self._ended:
             self.tell(at, "step.sealed", {"step": self.step, "reason": "next"})
 

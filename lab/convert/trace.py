@@ -102,6 +102,7 @@ class TraceReading:
             tape.play(moment.tellings)
 
     def _calls(self, pages: TracePages, origin: float) -> Iterator[_Moment]:
+        """Yield when each call of the API began, and when it came back, if it did."""
         for call in self._trace.calls.values():
             start = _ns(call.start, origin)
             yield _Moment(start, pages.began(start, call))
@@ -110,6 +111,8 @@ class TraceReading:
                 yield _Moment(end, pages.ended(end, call))
 
     def _exchanges(self, origin: float) -> Iterator[Exchange]:
+        """Yield the browser's requests in their order; what the harness itself asked is left
+        out."""
         for number, (time, entry) in enumerate(self._trace.entries):
             if entry.get("_apiRequest") or entry.get("_apiRequestRef"):
                 continue  # the harness asked, not the browser
@@ -120,6 +123,7 @@ class TraceReading:
     def _requests(
         self, exchanges: list[Exchange], pages: TracePages, secrets: Secrets
     ) -> Iterator[_Moment]:
+        """Yield each chain of redirects, and when its document replaced the one before."""
         for exchange in exchanges:
             exchange.tab = pages.tab_of(exchange.frame, exchange.tab)
         for first in join(exchanges):

@@ -57,17 +57,17 @@ class _TreeBuilding:
         self.shares = False
         self._snapshots = snapshots
         self._current = len(snapshots) - 1
-        self._stack: list[_Pending] = []
+        self._stack: list[_PendingNode] = []
 
     def build(self, html: JsonValue) -> None:
         """Add all nodes, in document order, up to `MAX_NODES`."""
-        self._stack.append(_Pending(html, self._current, self.top, 0))
+        self._stack.append(_PendingNode(html, self._current, self.top, 0))
         for _ in range(MAX_NODES):
             if not self._stack:
                 return
             self._add(self._stack.pop())
 
-    def _add(self, pending: _Pending) -> None:
+    def _add(self, pending: _PendingNode) -> None:
         """Add one node to its parent, and note its children, or what it points at."""
         item = pending.item
         reference = _reference(item)
@@ -83,7 +83,7 @@ class _TreeBuilding:
             below = [pending.below(child, node) for child in reversed(item[2:])]
             self._push(below)
 
-    def _follow(self, pending: _Pending, back: int, index: int) -> None:
+    def _follow(self, pending: _PendingNode, back: int, index: int) -> None:
         """Note the node that a reference points at: of ``back`` snapshots before, by its number
         there."""
         behind = pending.snapshot - back
@@ -94,14 +94,14 @@ class _TreeBuilding:
         target = nodes[index]
         points_at_itself = back == 0 and _reference(target) is not None
         if not points_at_itself:
-            self._push([_Pending(target, behind, pending.parent, pending.depth + 1)])
+            self._push([_PendingNode(target, behind, pending.parent, pending.depth + 1)])
 
-    def _push(self, pending: list[_Pending]) -> None:
+    def _push(self, pending: list[_PendingNode]) -> None:
         """Note nodes that come next, unless they lie too deep."""
         self._stack.extend(one for one in pending if one.depth <= MAX_DEPTH)
 
 
-class _Pending(NamedTuple):
+class _PendingNode(NamedTuple):
     """A node that is still to be added to ``parent``; ``snapshot``: the number of the one in which
     it stands."""
 
@@ -110,9 +110,9 @@ class _Pending(NamedTuple):
     parent: DomNode
     depth: int
 
-    def below(self, child: JsonValue, node: DomNode) -> _Pending:
+    def below(self, child: JsonValue, node: DomNode) -> _PendingNode:
         """A child of this one, which became ``node``."""
-        return _Pending(child, self.snapshot, node, self.depth + 1)
+        return _PendingNode(child, self.snapshot, node, self.depth + 1)
 
 
 def _attributes(item: list[JsonValue]) -> dict[str, str]:
@@ -127,10 +127,12 @@ def _numbered(html: JsonValue) -> list[JsonValue]:
     ended: list[JsonValue] = []
     stack: list[tuple[JsonValue, bool]] = [(html, False)]
     while stack:
-        item, done = stack.pop()
-        if done or isinstance(item, str):
+        item, are_children_done = stack.pop()
+        if are_children_done or isinstance(item, str):
             ended.append(item)
-        elif isinstance(item, list) and _is_element(item):
+            continue
+        children = item[2:] if isinstance(item, list) and _is_element(item) else None
+        if children is not None:
             stack.append((item, True))
-            stack.extend((child, False) for child in reversed(item[2:]))
+            stack.extend((child, False) for child in reversed(children))
     return ended

@@ -146,6 +146,8 @@ def _value(node: DomNode) -> str | list[str]:
 
 
 def _target(marked: DomNode | None) -> CallTarget | None:
+    """Return what the marked element is to a call: its field or the fields that its label names,
+    and the keys that click it."""
     if marked is None:
         return None
     keys = {field_key(marked)} if is_field(marked) else set()

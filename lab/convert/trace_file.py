@@ -138,24 +138,39 @@ def _version(source: SourceFile, name: str, rows: list[JsonObject]) -> int | Non
 
 
 def _add_row(trace: TraceFile, row: JsonObject) -> None:
-    match row.get("type"):
-        case "before" | "action" if row["class"] not in _RUNNERS:
-            call = _call(row)
-            trace.calls[call.id] = call
-            if row["type"] == "action":
-                _finish_call(call, row)
-        case "input" if row["callId"] in trace.calls:
-            trace.calls[str(row["callId"])].reached = True
-        case "after" if row["callId"] in trace.calls:
-            _finish_call(trace.calls[str(row["callId"])], row)
-        case "event":
-            trace.events.append(_event(row))
-        case "frame-snapshot":
-            trace.snapshots.append(_snapshot(require_object(row["snapshot"], "snapshot")))
-        case "resource-snapshot":
-            entry = require_object(row["snapshot"], "snapshot")
-            if isinstance(entry.get("request"), dict):
-                trace.entries.append((_entry_time(entry), entry))
+    """Note what a row says; rows of the test runner and of kinds that tell nothing are left out."""
+    kind = str(row.get("type"))
+    if kind in ("before", "action"):
+        if row["class"] not in _RUNNERS:
+            _begin_call(trace, row)
+    elif kind in ("input", "after"):
+        known = trace.calls.get(str(row["callId"]))
+        if known is not None:
+            _go_on(known, row)
+    elif kind == "event":
+        trace.events.append(_event(row))
+    elif kind == "frame-snapshot":
+        trace.snapshots.append(_snapshot(require_object(row["snapshot"], "snapshot")))
+    elif kind == "resource-snapshot":
+        entry = require_object(row["snapshot"], "snapshot")
+        if isinstance(entry.get("request"), dict):
+            trace.entries.append((_entry_time(entry), entry))
+
+
+def _begin_call(trace: TraceFile, row: JsonObject) -> None:
+    """Note a call of the API; older versions have its beginning and end in one row."""
+    call = _call(row)
+    trace.calls[call.id] = call
+    if row["type"] == "action":
+        _finish_call(call, row)
+
+
+def _go_on(call: ApiCall, row: JsonObject) -> None:
+    """Note that a call got as far as the input, or that it came back."""
+    if row["type"] == "input":
+        call.reached = True
+    else:
+        _finish_call(call, row)
 
 
 def _event(row: JsonObject) -> TraceEvent:
@@ -181,6 +196,7 @@ def _number(value: JsonValue, where: str) -> float:
 
 
 def _call(row: JsonObject) -> ApiCall:
+    """Read a row as a call of the API; its name is said in three ways by the versions."""
     params = row.get("params")
     title = row.get("apiName") or row.get("title") or f"{row['class']}.{row['method']}"
     return ApiCall(
@@ -195,6 +211,7 @@ def _call(row: JsonObject) -> ApiCall:
 
 
 def _finish_call(call: ApiCall, row: JsonObject) -> None:
+    """Note when a call came back, whether it failed, and whether it got as far as the input."""
     end = row.get("endTime")
     call.end = _number(end, "endTime") if end else None
     call.failed = bool(row.get("error"))

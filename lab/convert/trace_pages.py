@@ -117,14 +117,17 @@ class TracePages:
     def _action(self, call: ApiCall) -> JsonObject:
         """What stands in the step: the call and its telling parameters, without secrets."""
         action: dict[str, JsonValue] = {"call": call.title}
-        for name in _KEPT:
-            value = call.params.get(name)
-            if isinstance(value, str) and value:
-                action[name] = self._parameter(call, name, value)[:MAX_CHARACTERS]
-            elif isinstance(value, int | float):
-                action[name] = value
-            elif name == "options" and value:
-                action[name] = self._masker.mask_json(value)
+        given = {name: call.params[name] for name in _KEPT if call.params.get(name) is not None}
+        for name, value in given.items():
+            match value:
+                case "":
+                    continue
+                case str():
+                    action[name] = self._parameter(call, name, value)[:MAX_CHARACTERS]
+                case int() | float():
+                    action[name] = value
+                case _ if value and name == "options":
+                    action[name] = self._masker.mask_json(value)
         return action
 
     def _parameter(self, call: ApiCall, name: str, value: str) -> str:
@@ -232,6 +235,8 @@ class TracePages:
     def _changes(
         self, at: int, tab: str, frame: str, snapshot: Snapshot, seen: SnapshotFacts
     ) -> Iterator[Telling]:
+        """Tell each field that is other than in the frame's snapshot before; in its first snapshot
+        those that hold something, as the start state."""
         before = self._fields.get(frame, {})
         is_first = frame not in self._fields
         self._fields[frame] = seen.fields
@@ -283,7 +288,8 @@ class TracePages:
             case "dialog" if isinstance(params.get("type"), str):
                 about = {"type": params["type"], "message": read_text(params, "message")}
                 self._dialog = {"tab": tab, **about}
-                yield Telling(at, "dialog.opened", {**self._dialog, "url": self._pages.url(tab)})
+                opened = {**self._dialog, "url": self._pages.url(tab)}
+                yield Telling(at, "dialog.opened", opened)
             case "download" if isinstance(params.get("url"), str):
                 yield self._download(at, tab, params)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
@@ -14,6 +14,7 @@ from api.rewards.rendering import GOAL, total_in_words, unpaid_in_words
 from api.tasks.task_files import load_task_file
 from api.verdicts.recorded import Playback
 from detectors.model.rewards import total
+from detectors.model.types import Milestone, Reward
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
 from lab.demo.live_run import AgentCommand, LiveRun, run_agent
@@ -109,16 +110,10 @@ def show_side_by_side(screen: DemoScreen, ruleset: Ruleset, recordings: Mapping[
     ``recordings``: by "right" and "wrong"."""
     told = {kind: _explain(ruleset, recordings[kind]) for kind in RUNS}
     screen.line(screen.paint(_row("milestone", "worth", "right run", "wrong run"), "bold"))
-    for n, right in enumerate(told["right"][0]):
-        cells = [_paid(told[kind][1], right.id) for kind in RUNS]
-        screen.line(_row(right.id, f"{right.worth:g}", *cells))
-        for line in right.waits:
-            _say(screen, line, "dim")
-        for kind in RUNS:
-            for line in _why_not(told[kind][0][n]):
-                _say(screen, f"{kind} run: {line}", "yellow")
-    at_most = f"{ruleset.attainable:g}"
     ends = [told[kind][1] for kind in RUNS]
+    for explained in zip(*(told[kind][0] for kind in RUNS), strict=True):
+        _show_milestone(screen, explained, ends)
+    at_most = f"{ruleset.attainable:g}"
     totals = [f"{total_in_words(end.total)} of {at_most}" for end in ends]
     screen.line(screen.paint(_row("total", at_most, *totals), "bold"))
     screen.line(_row("goal", "", *(GOAL[end.success] for end in ends)))
@@ -140,29 +135,50 @@ def _row(name: str, worth: str, right: str, wrong: str) -> str:
     return f"{name:<{_NAME}}{worth:>{_WORTH}}   {right:<{_CELL}}{wrong}".rstrip()
 
 
+def _show_milestone(
+    screen: DemoScreen, explained: Sequence[Explained], ends: Sequence[Playback]
+) -> None:
+    """Write one milestone's row, what it waits for, and why a run was not paid for it."""
+    first = explained[0]
+    cells = [_paid(end, first.id) for end in ends]
+    screen.line(_row(first.id, f"{first.worth:g}", *cells))
+    for line in first.waits:
+        _say(screen, line, "dim")
+    for kind, one in zip(RUNS, explained, strict=True):
+        for line in _why_not(one):
+            _say(screen, f"{kind} run: {line}", "yellow")
+
+
 def _paid(playback: Playback, milestone: str) -> str:
     """What a milestone was paid in a run and in which step; 0 where it did not come true, and not
     known where it came true in a step whose reward is not known, or of which only a penalty is."""
-    came = [
-        (reward, one)
-        for reward in playback.rewards
-        for one in reward.milestones
-        if one.id == milestone and not one.baseline
-    ]
-    if not came:
-        return "0"
-    for reward, one in came:
+    steps: dict[int, None] = {}
+    worths: list[float] = []
+    for reward, one in _came_true(playback, milestone):
         if unpaid_in_words(reward.status, mask=reward.mask, worth=one.worth, reason=reward.reason):
             return f"not known in step {one.step}"
-    paid = [(one.worth, one.step) for _, one in came]
-    steps = ", ".join(map(str, dict.fromkeys(step for _, step in paid)))
-    return f"{total([worth for worth, _ in paid]):+g} in step {steps}"
+        steps[one.step] = None
+        worths.append(one.worth)
+    if not worths:
+        return "0"
+    numbers = ", ".join(map(str, steps))
+    return f"{total(worths):+g} in step {numbers}"
+
+
+def _came_true(playback: Playback, milestone: str) -> Iterator[tuple[Reward, Milestone]]:
+    """Each time that a milestone came true in a run, with the reward of its step; what was so from
+    the start is left out."""
+    for reward in playback.rewards:
+        for one in reward.milestones:
+            if one.id == milestone and not one.baseline:
+                yield reward, one
 
 
 def _why_not(one: Explained) -> Iterator[str]:
     """What a milestone that did not pay in full lacked: what came nearest to it."""
-    if not one.became or one.became[-1].startswith("paid"):
+    last = "".join(one.became[-1:])
+    if last.startswith("paid"):
         return
-    yield from (
-        line.strip() for line in one.became if not line.startswith("paid") and line != "did not pay"
-    )
+    for line in one.became:
+        if line != "did not pay" and not line.startswith("paid"):
+            yield line.strip()

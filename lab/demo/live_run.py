@@ -69,6 +69,7 @@ def run_agent(
 
 
 def _rewards(episode: Episode, closing: Closing) -> Mapping[int, bytes]:
+    """Return the body of each step's reward, the closing step's among them."""
     return {step: episode.reward(step).body for step in range((closing.last_step or 0) + 1)}
 
 

@@ -184,10 +184,12 @@ def has_printed(part: DemoProcess, word: str) -> bool | None:
 
 
 def _text(file: Path) -> str | None:
+    """Return what stands in a file, stripped; None where it is empty or is not there."""
     return (file.read_text().strip() or None) if file.exists() else None
 
 
 def _answers(url: str) -> bool | None:
+    """Whether a server answers with success; None, to be asked again, where it does not yet."""
     try:
         with httpx.Client(
             verify=_NO_TLS, headers=HEADERS, event_hooks=HOOKS, timeout=2.0

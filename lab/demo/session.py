@@ -62,6 +62,7 @@ class StepRows:
 
 
 def _words(action: JsonValue) -> str:
+    """Return an action in words: what it says, or else the whole of it as JSON."""
     if isinstance(action, dict) and isinstance(action.get("says"), str):
         return str(action["says"])
     return action if isinstance(action, str) else json.dumps(action, ensure_ascii=False)

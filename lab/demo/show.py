@@ -61,10 +61,10 @@ class StepTable:
         """Write one sealed step with its milestones; ``events`` by number, each (source, kind,
         data)."""
         paid = reward.reward
-        self._total = None if self._total is None or paid is None else self._total + paid
+        self._add(paid)
         total = "null" if self._total is None else f"{self._total:.3f}"
         cells = "".join(self._cell(reward.components.get(name)) for name in self._components)
-        value = "masked" if paid is None else f"{paid:+.3f}" if paid else "0"
+        value = "masked" if paid is None else _signed(paid)
         self._screen.line(
             f"{reward.step:>4}  {clip(action, _ACTION - 1):<{_ACTION}}{cells}"
             f"{self._toned(f'{value:>9}', paid)}{total:>8}"
@@ -76,6 +76,13 @@ class StepTable:
                 reward.status, mask=reward.mask, worth=milestone.worth, reason=reward.reason
             )
             self.milestone(milestone, events, unpaid)
+
+    def _add(self, paid: float | None) -> None:
+        """Add a step's reward to the total, which is not known after one that is not known."""
+        if self._total is None or paid is None:
+            self._total = None
+        else:
+            self._total += paid
 
     def milestone(self, milestone: Milestone, events: Events, unpaid: str = "") -> None:
         """Write one milestone and the events that are its evidence; ``unpaid``: why it has not paid
@@ -99,6 +106,8 @@ class StepTable:
         return self._screen.paint("·".rjust(_CELL), "dim")
 
     def _toned(self, text: str, value: float | None) -> str:
+        """Return ``text`` in green for what was gained, in red for what was lost, as it is for
+        nothing."""
         if not value:
             return text
         return self._screen.paint(text, "green" if value > 0 else "red")
@@ -128,11 +137,13 @@ def describe(event: ShownEvent) -> str:
 
 
 def _path(url: JsonValue) -> str:
+    """Return an address without its origin: path and query."""
     parts = urlsplit(str(url))
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 def _page(data: JsonObject) -> str:
+    """Return a page by its title, or else by its path, with a note where the document stayed."""
     if "title" in data:
         return f"“{data['title']}”"
     return _path(data.get("url")) + (" (same document)" if data.get("same_document") else "")
@@ -152,6 +163,8 @@ def _element(data: JsonObject) -> str:
 
 
 def _field(data: JsonObject) -> str:
+    """Return a field with what it holds now, or whether it is checked; a secret's value is kept
+    back."""
     if data.get("checked") is not None:
         return f"{_element(data)} {'checked' if data['checked'] else 'unchecked'}"
     value = data.get("value")
@@ -192,3 +205,8 @@ _DETAILS = {
     "download": _download,
     "text": _text,
 }
+
+
+def _signed(value: float) -> str:
+    """A reward with its sign; 0 has none."""
+    return f"{value:+.3f}" if value else "0"

@@ -44,6 +44,8 @@ class ConditionPrinter:
             self._print(one)
 
     def _print(self, one: EventConditions) -> None:
+        """Write an event with the conditions that it meets; what is no condition, but a reason for
+        none, in grey."""
         self._screen.line(self._screen.paint(line(one.event), "cyan"))
         for text, is_condition in condition_lines(one.conditions):
             said = text if is_condition else self._screen.paint(text, "dim")

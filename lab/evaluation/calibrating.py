@@ -115,6 +115,8 @@ def _supports(items: Sequence[JudgedItem]) -> list[float]:
 
 
 def _levels(items: Sequence[JudgedItem], chance: float) -> tuple[Level, ...]:
+    """Return each level of support with how surely a verdict of at least that much is right, by the
+    bound that holds at ``chance``."""
     levels: list[Level] = []
     best = 0.0
     for support in _supports(items):

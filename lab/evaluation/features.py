@@ -31,26 +31,30 @@ _VERBS = ("click", "fill", "goto", "scroll", "noop", "select_option", "press", "
 
 def features(record: Record) -> list[float]:
     """The numbers of one trajectory; always as many, in this order."""
-    actions = [action for action in record.actions if action and action != "None"]
-    verbs = Counter(_verb(action) for action in actions)
-    many = max(1, len(actions))
-    words = [action for action in actions if _verb(action) in _SAYS]
-    last = words[-1] if words else ""
-    goal, told = set(_WORD.findall(record.goal.lower())), set(_WORD.findall(last.lower()))
+    actions = [action for action in record.actions if action not in ("", "None")]
+    verbs = Counter(map(_verb, actions))
+    count = max(1, len(actions))
+    spoken = [action for action in actions if _verb(action) in _SAYS]
+    last = "".join(spoken[-1:])
+    goal = set(_WORD.findall(record.goal.lower()))
+    told = set(_WORD.findall(last.lower()))
+    last_action = "".join(actions[-1:])
+    repeats_last = actions.count(last_action) > 1
+    terminated = UNKNOWN if record.terminated is None else float(record.terminated)
     return [
-        UNKNOWN if record.terminated is None else float(record.terminated),
+        terminated,
         float(np.log1p(len(actions))),
-        len(set(actions)) / many,
-        _longest_run(actions) / many,
-        float(bool(actions) and actions.count(actions[-1]) > 1),
-        float(bool(words)),
+        len(set(actions)) / count,
+        _longest_run(actions) / count,
+        float(repeats_last),
+        float(bool(spoken)),
         float(verbs["report_infeasible"] > 0),
         float(np.log1p(len(last))),
         float(bool(_GIVES_UP.search(last))),
         len(goal & told) / max(1, len(goal)),
-        float(any(char.isdigit() for char in last)),
+        float(any(map(str.isdigit, last))),
         float(np.log1p(len(record.goal))),
-        *(verbs[verb] / many for verb in _VERBS),
+        *(verbs[verb] / count for verb in _VERBS),
     ]
 
 
@@ -65,6 +69,7 @@ def _verb(action: str) -> str:
 
 
 def _longest_run(actions: list[str]) -> int:
+    """Return how often the same action came in a row, at most."""
     best = run = 0
     for n, action in enumerate(actions):
         run = run + 1 if n and action == actions[n - 1] else 1

@@ -16,7 +16,7 @@ from api.stages.judge.confidence import Answered, support_of
 from api.verdicts.recorded import GIVEN
 from common.regular_file import read_regular
 from detectors.model.codec import sha256
-from detectors.model.json_value import JsonObject, is_number
+from detectors.model.json_value import JsonObject, is_number, object_or_empty
 from lab.evaluation.calibrating import JudgedItem
 from lab.evaluation.records import Record, RecordError, read_records
 
@@ -83,6 +83,7 @@ def _recorded(records: Sequence[Record]) -> Iterator[JudgedItem]:
 
 
 def _line(number: int, line: bytes) -> _Verdict:
+    """Read a line of judged items. Raises `RecordError` that names the line and the field."""
     try:
         row = orjson.loads(line)
         support, score, label = row["support"], row["score"], row["label"]
@@ -133,13 +134,15 @@ def _of_episode(
 def _read_verdict(event: JsonObject, group: str, label: bool | None) -> _Verdict | None:
     """A judge's verdict of a log of verdicts; None for anything else, and where nobody labelled
     it."""
-    record, verdict = event.get("record"), event.get("verdict")
     if label is None or event.get("kind") != GIVEN:
         return None
-    if not isinstance(record, dict) or not isinstance(verdict, dict):
+    record = object_or_empty(event.get("record"))
+    verdict = object_or_empty(event.get("verdict"))
+    if verdict.get("stage") != "judge":
         return None
-    support, score = record.get("support"), record.get("score", verdict.get("score"))
-    if verdict.get("stage") != "judge" or not isinstance(support, dict) or not is_number(score):
+    support = record.get("support")
+    score = record.get("score", verdict.get("score"))
+    if not isinstance(support, dict) or not is_number(score):
         return None
     product = float(support["agreement"] * support["clear"] * support["grounded"])
     item = JudgedItem(round(product, 12), score >= 0.5, label, group)

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from lab.evaluation.intervals import NONE, Interval, area_interval, group_size, share_interval
 
 Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Measured = tuple[float, float, float]
+"""A value with the ends of its 95 % interval; NaN where there is none."""
 BINS = 10
 RISKS = (0.05, 0.10)
 RESAMPLES = 1_000
@@ -148,25 +151,34 @@ def measure_sample(s: ScorerSample) -> dict[str, list[float | None]]:
     (bootstrap); where the resamples agree on one number they say nothing, and an area under the
     curve has `intervals.area_interval`, the rest none.
     """
-    rows = {name: measure_share(s, share_of(s)) for name, share_of in SHARES.items()}
+    rows = _measured_shares(s)
     drawn = list(_resamples(s, RESAMPLES))
     for name, measure in CURVES.items():
-        rows[name] = (measure(s), *_spread([measure(d) for d in drawn]))
+        rows[name] = (measure(s), *_spread([*map(measure, drawn)]))
     value, low, _ = rows["auc"]
-    if not np.isnan(value) and np.isnan(low):
-        sizes = (group_size(s.group[s.label == label]) for label in (1, 0))
-        rows["auc"] = (value, *area_interval(value, *sizes))
-    return {name: [_number_or_none(number) for number in row] for name, row in rows.items()}
+    if np.isnan(low) and not np.isnan(value):
+        positives = group_size(s.group[s.label == 1])
+        negatives = group_size(s.group[s.label == 0])
+        rows["auc"] = (value, *area_interval(value, positives, negatives))
+    return _without_nan(rows)
 
 
 def measured_in_part(s: ScorerSample) -> dict[str, list[float | None]]:
     """Return κ and the shares of a part of the trajectories, each with its 95 % interval."""
-    rows = {name: measure_share(s, share_of(s)) for name, share_of in SHARES.items()}
-    spread = _spread([kappa(drawn) for drawn in _resamples(s, PART_RESAMPLES)])
-    return {
-        name: [_number_or_none(number) for number in row]
-        for name, row in {**rows, "kappa": (kappa(s), *spread)}.items()
-    }
+    rows = _measured_shares(s)
+    drawn = _resamples(s, PART_RESAMPLES)
+    rows["kappa"] = (kappa(s), *_spread([*map(kappa, drawn)]))
+    return _without_nan(rows)
+
+
+def _measured_shares(s: ScorerSample) -> dict[str, Measured]:
+    """Every share of `SHARES` of the sample with its interval."""
+    return {name: measure_share(s, share_of(s)) for name, share_of in SHARES.items()}
+
+
+def _without_nan(rows: dict[str, Measured]) -> dict[str, list[float | None]]:
+    """The same rows with None for NaN, which JSON does not have."""
+    return {name: [*map(_number_or_none, row)] for name, row in rows.items()}
 
 
 def _resamples(s: ScorerSample, count: int) -> Iterator[ScorerSample]:

@@ -107,6 +107,7 @@ def _record(number: int, line: bytes) -> Record | None:
 
 
 def _family(row: JsonObject) -> str:
+    """Return the benchmark that a row is of, or else the first part of its task's name."""
     if isinstance(row.get("benchmark"), str):
         return str(row["benchmark"])
     return str(row.get("task_id", "")).partition(".")[0] or "unnamed"
@@ -119,6 +120,8 @@ def _verdicts(number: int, row: JsonObject) -> dict[str, bool]:
 
 
 def _label(number: int, row: JsonObject) -> bool | None:
+    """Read whether the trajectory was a success; None for null. Raises `RecordError` for other
+    words."""
     label = row.get("label_success")
     if label is None:
         return None
@@ -155,6 +158,8 @@ def _reward(number: int, told: JsonObject) -> float | None:
 
 
 def _judges(number: int, told: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yield each judge's name with its words. Raises `RecordError` for what is no object of
+    objects."""
     judges = told.get("judges") or {}
     if not isinstance(judges, dict) or len(objects_in(list(judges.values()))) < len(judges):
         raise RecordError(

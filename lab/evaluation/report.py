@@ -37,18 +37,22 @@ def report(records: Sequence[Record], unsure: int) -> dict[str, JsonValue]:
 
 
 def _figures(name: str, scored: ScorerSample, records: Sequence[Record]) -> dict[str, JsonValue]:
+    """All that the report says of one scorer; ``records``: all, of which it may know a part."""
     judge = name.removeprefix("judge ")
     spoken = records
     if name == "environment":
         spoken = [record for record in records if record.environment is not None]
     elif judge != name:
         spoken = [record for record in records if judge in record.judges]
-    part = scored.select(np.flatnonzero([record.terminated is True for record in spoken]))
-    known = not np.isnan(auc(part)) if len(part.label) else False
+    is_terminated = [record.terminated is True for record in spoken]
+    part = scored.select(np.flatnonzero(is_terminated))
+    terminated: JsonValue = None
+    if len(part.label) and not np.isnan(auc(part)):
+        terminated = {"trajectories": len(part.label), **measure_sample(part)}
     return {
         "trajectories": len(scored.label),
         "all": measure_sample(scored),
-        "terminated": {"trajectories": len(part.label), **measure_sample(part)} if known else None,
+        "terminated": terminated,
         "by_length": _parts(scored, spoken, _length),
         "by_family": _parts(scored, spoken, lambda record: record.family),
     }

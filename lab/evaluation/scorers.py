@@ -15,7 +15,7 @@ import numpy as np
 
 from lab.evaluation.features import UNKNOWN, table
 from lab.evaluation.fitting import cross_fitted
-from lab.evaluation.measures import Array, ScorerSample
+from lab.evaluation.measures import Array, Labels, ScorerSample
 from lab.evaluation.records import Record
 
 CONTRADICTS = 0.5
@@ -26,8 +26,7 @@ def scorers(records: Sequence[Record]) -> dict[str, ScorerSample]:
     """Every scorer by its name, each on the trajectories that it has a word on."""
     listed = list(records)
     label = np.array([float(record.label) for record in listed])
-    names = {name: n for n, name in enumerate(dict.fromkeys(record.group for record in listed))}
-    group = np.array([names[record.group] for record in listed], dtype=np.int64)
+    group = _group_numbers(listed)
     reward = np.array([_truth(record.environment_says) for record in listed])
     known = np.flatnonzero(~np.isnan(reward))
     environment = np.nan_to_num(reward, nan=UNKNOWN)
@@ -37,18 +36,24 @@ def scorers(records: Sequence[Record]) -> dict[str, ScorerSample]:
         "environment": ScorerSample(reward, reward, label, group).select(known),
         "model": ScorerSample(model, np.round(model), label, group),
     }
-    for judge in sorted({name for record in listed for name in record.judges}):
-        places = np.array(
-            [n for n, record in enumerate(listed) if judge in record.judges], dtype=np.int64
-        )
-        said = np.array([float(listed[n].judges[judge]) for n in places.tolist()])
-        found[f"judge {judge}"] = ScorerSample(said, said, label[places], group[places])
-    yes = np.array([_share(record) for record in listed])
+    judges = set[str]().union(*(record.judges for record in listed))
+    for judge in sorted(judges):
+        said = np.array([float(record.judges.get(judge, np.nan)) for record in listed])
+        spoken = np.flatnonzero(~np.isnan(said))
+        found[f"judge {judge}"] = ScorerSample(said, said, label, group).select(spoken)
+    yes = np.array([*map(_share, listed)])
     judged = np.nan_to_num(yes, nan=UNKNOWN)
     inputs = np.column_stack([environment, judged, environment * judged, shape])
     fitted = cross_fitted(inputs, label, group)
     found["cascade"] = ScorerSample(fitted, _agreed(reward, yes, model), label, group)
     return found
+
+
+def _group_numbers(records: Sequence[Record]) -> Labels:
+    """The group of each record as a number, in the order in which groups come."""
+    names = [record.group for record in records]
+    numbers = {name: n for n, name in enumerate(dict.fromkeys(names))}
+    return np.array([*map(numbers.get, names)], dtype=np.int64)
 
 
 def _truth(value: bool | None) -> float:

@@ -15,15 +15,21 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from api.stages.model.calibration import sigmoid
+from lab.training.measures import Floats
 from lab.training.preferences import Pair
+
+Places = NDArray[np.intp]
 
 TURNS = 60
 PRIOR = (8.0, 2.0)
 """Pseudo-counts of right and wrong words with which each annotator begins: most people are
 right."""
 RIDGE = 0.1
+NEWTON_STEPS = 5
+DAMPING = 0.5
 
 
 class AnnotatorWord(NamedTuple):
@@ -47,39 +53,47 @@ class Agreed(NamedTuple):
 
 def agree(words: Sequence[AnnotatorWord]) -> Agreed:
     """Scores and reliabilities together; at least one word."""
-    people, items = (
-        sorted({one.who for one in words}),
-        sorted({item for one in words for item in one[1:]}),
-    )
-    who = np.asarray([people.index(one.who) for one in words])
+    people = sorted({one.who for one in words})
+    items = sorted({item for one in words for item in one[1:]})
     place = {item: at for at, item in enumerate(items)}
+    who = np.asarray([people.index(one.who) for one in words])
     better = np.asarray([place[one.better] for one in words])
     worse = np.asarray([place[one.worse] for one in words])
-    scores, eta = np.zeros(len(items)), np.full(len(people), PRIOR[0] / sum(PRIOR))
+    scores = np.zeros(len(items))
+    eta = np.full(len(people), PRIOR[0] / sum(PRIOR))
+    spoken = np.bincount(who, minlength=len(people))
     for _ in range(TURNS):
         so = sigmoid(scores[better] - scores[worse])
-        right = eta[who] * so / (eta[who] * so + (1 - eta[who]) * (1 - so))
-        hits, total = np.bincount(who, right, len(people)), np.bincount(who, minlength=len(people))
-        eta = (hits + PRIOR[0]) / (total + sum(PRIOR))
-        for _ in range(5):  # a few damped steps of Newton's method on the diagonal
-            so = sigmoid(scores[better] - scores[worse])
-            pull, curve = right - so, so * (1 - so)
-            slope = (
-                np.bincount(better, pull, len(items))
-                - np.bincount(worse, pull, len(items))
-                - RIDGE * scores
-            )
-            bend = (
-                np.bincount(better, curve, len(items))
-                + np.bincount(worse, curve, len(items))
-                + RIDGE
-            )
-            scores = scores + 0.5 * slope / bend
-        scores -= scores.mean()
+        is_right = eta[who] * so
+        is_wrong = (1 - eta[who]) * (1 - so)
+        right = is_right / (is_right + is_wrong)
+        hits = np.bincount(who, right, len(people))
+        eta = (hits + PRIOR[0]) / (spoken + sum(PRIOR))
+        scores = _fitted_scores(scores, better, worse, right)
     return Agreed(
-        {name: float(value) for name, value in zip(people, eta, strict=True)},
-        {item: float(scores[at]) for item, at in place.items()},
+        dict(zip(people, eta.tolist(), strict=True)),
+        dict(zip(items, scores.tolist(), strict=True)),
     )
+
+
+def _fitted_scores(scores: Floats, better: Places, worse: Places, right: Floats) -> Floats:
+    """Move the items' scores towards what was said of them, and centre them.
+
+    ``better`` and ``worse`` are the places of each word's items in ``scores``, ``right`` the chance
+    that the word is right. A few damped steps of Newton's method on the diagonal.
+    """
+    count = len(scores)
+    for _ in range(NEWTON_STEPS):
+        so = sigmoid(scores[better] - scores[worse])
+        pull = right - so
+        curve = so * (1 - so)
+        gained = np.bincount(better, pull, count)
+        lost = np.bincount(worse, pull, count)
+        slope = gained - lost - RIDGE * scores
+        bend = np.bincount(better, curve, count) + np.bincount(worse, curve, count) + RIDGE
+        scores = scores + DAMPING * slope / bend
+    centred: Floats = scores - scores.mean()
+    return centred
 
 
 def reconcile_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], dict[str, float]]:
@@ -88,19 +102,18 @@ def reconcile_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], dict[str, float]
 
     Pairs that no annotator is named for stay as they are. Gives the annotators' reliability too.
     """
-    kept = [pair for pair in pairs if pair.annotator is None and not pair.tie]
-    named = [pair for pair in pairs if pair.annotator is not None and not pair.tie]
-    reliability: dict[str, float] = {}
+    kept: list[Pair] = []
     by_aspect: dict[str, list[Pair]] = defaultdict(list)
-    for pair in named:
-        by_aspect[pair.aspect].append(pair)
+    for pair in pairs:
+        if pair.tie:
+            continue
+        if pair.annotator is None:
+            kept.append(pair)
+        else:
+            by_aspect[pair.aspect].append(pair)
+    reliability: dict[str, float] = {}
     for some in by_aspect.values():
-        agreed = agree(
-            [
-                AnnotatorWord(str(pair.annotator), pair.chosen.key, pair.rejected.key)
-                for pair in some
-            ]
-        )
+        agreed = agree([_word(pair) for pair in some])
         reliability |= agreed.reliability
         sides: dict[frozenset[str], Pair] = {}
         for pair in some:
@@ -110,7 +123,14 @@ def reconcile_pairs(pairs: Sequence[Pair]) -> tuple[list[Pair], dict[str, float]
     return kept, reliability
 
 
+def _word(pair: Pair) -> AnnotatorWord:
+    """What one annotator said of a pair."""
+    return AnnotatorWord(str(pair.annotator), pair.chosen.key, pair.rejected.key)
+
+
 def _as_agreed(pair: Pair, chance: float) -> list[Pair]:
+    """Return the pair with the side first that is more likely better, weighed by how sure that is;
+    nothing where it is as good as even."""
     if chance < 0.5:
         pair, chance = replace(pair, chosen=pair.rejected, rejected=pair.chosen), 1 - chance
     weight = 2 * chance - 1

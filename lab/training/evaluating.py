@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +115,7 @@ def _pair_figures(cases: Sequence[Case]) -> dict[str, JsonValue]:
 
 
 def _ranking_figures(cases: Sequence[Case], truth: Truth) -> dict[str, JsonValue]:
+    """Return how well the scores tell success from failure, beside what the length alone does."""
     score = np.asarray([case.score for case in cases])
     groups = [case.group for case in cases]
     return {
@@ -186,10 +188,12 @@ def _pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
     successes: dict[str, list[int]] = defaultdict(list)
     failures: dict[str, list[int]] = defaultdict(list)
     for at, case in enumerate(cases):
-        (successes if case.success else failures)[case.task].append(at)
-    return [
-        (a, b) for task, places in sorted(successes.items()) for a in places for b in failures[task]
-    ]
+        side = successes if case.success else failures
+        side[case.task].append(at)
+    pairs: list[tuple[int, int]] = []
+    for task in sorted(successes):
+        pairs += product(successes[task], failures[task])
+    return pairs
 
 
 def _above(values: Floats, a: int, b: int) -> float:
@@ -219,6 +223,8 @@ def _task_mean(won: Floats, tasks: Sequence[str]) -> float:
 
 
 def _auroc_task_mean(cases: Sequence[Case], score: Floats, truth: Truth) -> float:
+    """Return the mean over tasks of the area under each task's curve; NaN where no task has both
+    outcomes."""
     of_case = np.asarray([case.task for case in cases])
     tasks = sorted({case.task for case in cases})
     values = np.asarray([auroc(score[of_case == task], truth[of_case == task]) for task in tasks])

@@ -77,11 +77,15 @@ def compare(
 
 def _outcomes(outcomes: Sequence[LabelledOutcome]) -> list[LabelledOutcome]:
     """One outcome of each trajectory in a group that is held out, by whom decides."""
+    held = [
+        one
+        for one in outcomes
+        if (one.level, one.aspect) == ("trajectory", "success") and is_held(one.trajectory.group)
+    ]
     found: dict[str, LabelledOutcome] = {}
     for source in TRUTH:
-        for one in outcomes:
-            is_meant = one.source == source and one.level == "trajectory"
-            if is_meant and one.aspect == "success" and is_held(one.trajectory.group):
+        for one in held:
+            if one.source == source:
                 found.setdefault(one.trajectory.key, one)
     return list(found.values())
 
@@ -89,6 +93,7 @@ def _outcomes(outcomes: Sequence[LabelledOutcome]) -> list[LabelledOutcome]:
 def _scores(
     learner: Learner, model: Model, outcomes: Sequence[LabelledOutcome]
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the model's score of each outcome's trajectory, in their order."""
     rows = (learner.table.rows_of(one.trajectory) for one in outcomes)
     return np.asarray(
         [trajectory_score(model.heads["success"].score(some)) for some in rows], np.float64

@@ -131,17 +131,17 @@ class ModelHistory:
             raise HistoryError(f"{self._file}:{number}: got {rest[:40]!r}, expected {_EXPECTED}")
 
     def _parse(self, line: bytes, number: int) -> ModelEvent:
+        """Read one line of the history. Raises `HistoryError` that names it."""
+        wrong = HistoryError(f"{self._file}:{number}: got {line[:80]!r}, expected {_EXPECTED}")
         try:
             event = ModelEvent(**orjson.loads(line))
         except (orjson.JSONDecodeError, TypeError):
-            event = None
-        if (
-            event is None
-            or event.phase not in get_args(Phase)
-            or not isinstance(event.facts, dict)
-            or not all(isinstance(text, str) for text in (event.at, event.model, event.digest))
-        ):
-            raise HistoryError(f"{self._file}:{number}: got {line[:80]!r}, expected {_EXPECTED}")
+            raise wrong from None
+        texts = (event.at, event.model, event.digest)
+        are_texts = all(isinstance(text, str) for text in texts)
+        is_event = event.phase in get_args(Phase) and isinstance(event.facts, dict)
+        if not (are_texts and is_event):
+            raise wrong
         return event
 
     def _target(self) -> str | None:
@@ -149,6 +149,8 @@ class ModelHistory:
         return os.readlink(link) if link.is_symlink() else None
 
     def _link(self, model: str) -> None:
+        """Make a model the served one by its link. Raises `HistoryError` where a folder stands in
+        the link's place."""
         link, fresh = self.models / SERVED, self.models / f".{SERVED}.{os.getpid()}"
         if link.exists() and not link.is_symlink():
             raise HistoryError(f"{link}: is a folder of its own, wanted nothing or a link there")

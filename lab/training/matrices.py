@@ -82,12 +82,13 @@ def problem(
     used = [pair for pair in pairs if left_out.isdisjoint((pair.chosen.group, pair.rejected.group))]
     sides = {side.key: side for pair in used for side in _sides(pair)}
     place = {key: at for at, key in enumerate(sides)}
-    parts = [known.rows_of(side) for side in sides.values()]
-    lengths = [len(part) for part in parts]
+    parts = [*map(known.rows_of, sides.values())]
+    lengths = [*map(len, parts)]
+    shares = [*map(step_shares, lengths)]
     return LearningProblem(
         rows=_joined(parts),
         owner=np.repeat(np.arange(len(parts)), lengths),
-        share=np.concatenate([np.zeros(0), *map(step_shares, lengths)]),
+        share=np.concatenate([np.zeros(0), *shares]),
         better=np.asarray([place[pair.chosen.key] for pair in used], np.intp),
         worse=np.asarray([place[pair.rejected.key] for pair in used], np.intp),
         weight=np.asarray([pair.weight for pair in used]),

@@ -12,6 +12,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import orjson
@@ -126,6 +128,7 @@ def _score_entry(entry: JsonObject, events: list[Event]) -> IndexRow | None:
 
 
 def _earned(reward: Reward) -> bool:
+    """Whether a step was paid for a milestone; what was so from the start does not count."""
     return any(milestone.value > 0 and not milestone.baseline for milestone in reward.milestones)
 
 
@@ -185,16 +188,17 @@ def _pairs(rows: list[IndexRow], draw: random.Random) -> Iterator[PrefLine]:
     for row in rows:
         if row.success is False:
             failures[str(row.task["id"])].append(row)
-    every = [failure for some in failures.values() for failure in some]
-    for row in rows:
-        if not row.success:
-            continue
+    every = [*chain.from_iterable(failures.values())]
+    successes = [row for row in rows if row.success]
+    for row in successes:
         same_task = failures[str(row.task["id"])]
-        near = sorted(same_task, key=lambda failure: _apart(row, failure))[:EACH]
+        near = sorted(same_task, key=partial(_apart, row))[:EACH]
         others = [failure for failure in every if failure.group != row.group]
         far = draw.sample(others, min(ACROSS, len(others)))
         for failure in (*near, *far):
-            yield from _pair(row, failure, is_far=failure in far, injected=failure in near[:2])
+            is_far = failure in far
+            injected = failure in near[:2]
+            yield from _pair(row, failure, is_far=is_far, injected=injected)
 
 
 def _pair(row: IndexRow, failure: IndexRow, *, is_far: bool, injected: bool) -> Iterator[PrefLine]:
@@ -230,16 +234,16 @@ def _step_pairs(rows: list[IndexRow], draw: random.Random) -> Iterator[PrefLine]
         if row.success is not None:
             steps = set(row.known_steps()).difference(row.milestones)
             idle[str(row.task["id"])] += [(row, step) for step in sorted(steps)]
-    for row in rows:
-        for step in row.milestones if row.success else ():
-            others = idle[str(row.task["id"])]
-            for other, idle_step in draw.sample(others, min(2, len(others))):
-                yield _line(
-                    f"{row.id}@{step}>{other.id}@{idle_step}",
-                    "pair",
-                    "rule",
-                    level="step",
-                    chosen=row.side(step),
-                    rejected=other.side(idle_step),
-                    weight=STEP,
-                )
+    earned = [(row, step) for row in rows if row.success for step in row.milestones]
+    for row, step in earned:
+        others = idle[str(row.task["id"])]
+        for other, idle_step in draw.sample(others, min(2, len(others))):
+            yield _line(
+                f"{row.id}@{step}>{other.id}@{idle_step}",
+                "pair",
+                "rule",
+                level="step",
+                chosen=row.side(step),
+                rejected=other.side(idle_step),
+                weight=STEP,
+            )

@@ -19,7 +19,7 @@ from api.tasks.task_files import BadTaskError, check_task
 from common.regular_file import read_regular
 from detectors.engine.engine import Engine
 from detectors.model.caches import cache_by_size
-from detectors.model.json_value import JsonObject, require_number, require_object
+from detectors.model.json_value import JsonObject, object_or_empty, require_number, require_object
 from detectors.model.memory import size_of
 from detectors.model.types import Event, Reward
 from detectors.task.ruleset import compile_task
@@ -109,6 +109,7 @@ def read_preferences(files: Iterable[Path]) -> PreferenceSet:
 
 
 def _lines(file: Path, content: bytes) -> Iterator[JsonObject]:
+    """Yield each line, checked by the schema. Raises `PreferenceError` that names it."""
     validator = _validator()
     for number, text in enumerate(content.splitlines(), 1):
         if not text.strip():
@@ -118,16 +119,20 @@ def _lines(file: Path, content: bytes) -> Iterator[JsonObject]:
             line = orjson.loads(text)
         except orjson.JSONDecodeError as error:
             raise PreferenceError(f"{where}: not JSON: {error}") from None
-        wrong = next(iter(validator.iter_errors(line)), None)
-        if wrong is not None:
+        for wrong in validator.iter_errors(line):
             place = wrong.json_path.removeprefix("$.")
             raise PreferenceError(f"{where}: {place}: {wrong.message[:300]}")
-        sides = [line[name] for name in ("chosen", "rejected", "trajectory") if name in line]
-        if line.get("level") == "step" and any(side.get("step") is None for side in sides):
-            raise PreferenceError(
-                f"{where}: step is missing on a side, wanted one: level is 'step'"
-            )
+        if line.get("level") == "step":
+            _require_steps(where, line)
         yield line
+
+
+def _require_steps(where: str, line: JsonObject) -> None:
+    """Raise `PreferenceError` where a side of a line about steps names none."""
+    sides = [line[name] for name in ("chosen", "rejected", "trajectory") if name in line]
+    steps = [object_or_empty(side).get("step") for side in sides]
+    if None in steps:
+        raise PreferenceError(f"{where}: step is missing on a side, wanted one: level is 'step'")
 
 
 @lru_cache(maxsize=1)
@@ -159,6 +164,7 @@ def _parse_line(line: JsonObject, folder: Path) -> Pair | LabelledOutcome:
 
 
 def _side(line: JsonObject, name: str, folder: Path) -> Side:
+    """Read one side of a line, checked by the schema before; its recording lies in ``folder``."""
     side = require_object(line[name], name)
     group, step = str(side["group"]), side.get("step")
     rules, perturbed = side.get("rules"), side.get("perturbed")
@@ -192,10 +198,12 @@ def rows_of(side: Side) -> list[Row]:
 
 @cache_by_size(256 << 20, lambda events, _: size_of([events]))
 def _events(recording: Path) -> tuple[Event, ...]:
+    """Return all events of a recording in their order."""
     return tuple(event for segment in read_recording(recording) for event in segment.events)
 
 
 def _rewards(side: Side, events: list[Event]) -> list[Reward]:
+    """Return the rewards of a side by its own rules; none where it has none."""
     if side.rules is None or not events:
         return []
     return score_log(side.rules, events)

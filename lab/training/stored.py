@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from api.labelling.store import Preferences as LabelStore
 from api.rescoring.corpus import StoredEpisode
 from api.verdicts.recorded import GIVEN
 from detectors.model.codec import canonical
+from detectors.model.json_value import JsonObject
 
 PREFERENCES = "preferences.jsonl"
 
@@ -57,20 +59,29 @@ def read_words(url: str) -> Sequence[Any]:
 def audited_pairs(verdicts: Sequence[bytes], model: str) -> Iterator[tuple[float, float]]:
     """Both scores of each item that was scored by the model whose signature ends with ``model`` and
     by a judge or a person."""
-    by_item: dict[tuple[int, str], dict[str, float]] = {}
+    by_item: dict[tuple[int, str], dict[str, float]] = defaultdict(dict)
     for body in verdicts:
         one = orjson.loads(body)
-        verdict = one.get("verdict") or {}
-        if one.get("kind") != GIVEN or verdict.get("score") is None:
-            continue
-        stage = str(verdict["stage"])
-        if stage == "model" and not str(verdict.get("by", "")).endswith(model):
-            continue
-        by_item.setdefault((one["step"], one["item"]), {})[stage] = float(verdict["score"])
+        if one.get("kind") == GIVEN:
+            verdict = one.get("verdict") or {}
+            stage = _scored_by(verdict, model)
+            if stage is not None:
+                by_item[one["step"], one["item"]][stage] = float(verdict["score"])
     for scores in by_item.values():
         audit = scores.get("person", scores.get("judge"))
         if audit is not None and "model" in scores:
             yield scores["model"], audit
+
+
+def _scored_by(verdict: JsonObject, model: str) -> str | None:
+    """The stage that gave a verdict with a score; None for one without, and for another model
+    than that whose signature ends with ``model``."""
+    if verdict.get("score") is None:
+        return None
+    stage = str(verdict["stage"])
+    by = str(verdict.get("by", ""))
+    is_other_model = stage == "model" and not by.endswith(model)
+    return None if is_other_model else stage
 
 
 def _write(path: Path, content: bytes) -> None:

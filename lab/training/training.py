@@ -85,6 +85,7 @@ class Learner:
         return groups_of([*self.pairs, *self.outcomes])
 
     def _pairs_of(self, aspect: str) -> list[Pair]:
+        """Return the pairs of one aspect. Raises ValueError where there is none."""
         found = [pair for pair in self.pairs if pair.aspect == aspect]
         if not found:
             raise ValueError(f"aspect {aspect!r}: there is no pair of it; wanted at least one")
@@ -122,6 +123,8 @@ class Learner:
         return float(np.std(values)) or 1.0
 
     def _known_rows(self, without: Collection[str]) -> Known:
+        """Return a sample of what the last steps outside these groups look like; a spoilt copy is
+        nothing that a run looks like."""
         sides = [
             side
             for side in self.table.sides
@@ -133,15 +136,13 @@ class Learner:
     def _calibration(self, without: Collection[str]) -> dict[str, Calibration]:
         """Each outcome scored by a model that saw nothing of its group."""
         groups = [group for group in self.groups if group not in without]
+        learnt = [one for one in self.outcomes if one.source in LEARNT]
         cases: dict[Level, list[ScoredOutcome]] = defaultdict(list)
         for left in folds(groups, self._folds):
             gone = {*without, *left}
-            head, seen = self._head("success", gone), self._known_rows(gone)
-            chosen = [
-                one
-                for one in self.outcomes
-                if one.trajectory.group in left and one.source in LEARNT
-            ]
+            head = self._head("success", gone)
+            seen = self._known_rows(gone)
+            chosen = [one for one in learnt if one.trajectory.group in left]
             for one in self.score(head, seen, chosen):
                 cases[one.outcome.level].append(one)
         made = {level: _calibrated(some) for level, some in cases.items()}
@@ -165,6 +166,7 @@ def _is_of(pair: Pair, groups: Collection[str]) -> bool:
 
 
 def _calibrated(cases: Sequence[ScoredOutcome]) -> Calibration | None:
+    """Fit a calibration to outcomes and their scores; None where there are too few."""
     return calibrate(
         [case.score for case in cases],
         [case.outcome.success for case in cases],

@@ -72,6 +72,8 @@ def coverage(source: Path) -> CoverageTable:
 
 
 def _lines(source: Path) -> Iterator[tuple[int, JsonValue]]:
+    """Yield the value of each line that is not empty, with the line's number. Raises
+    `BadSourceError` that names the line."""
     # Not splitlines(): a text in JSON may hold the other ends of lines.
     for number, line in enumerate(read_regular(source).split(b"\n"), 1):
         if not line.strip():

@@ -40,7 +40,8 @@ class Instance:
         fields = value.get("fields", {})
         if not isinstance(fields, dict):
             raise BadSourceError(f"fields: got {fields!r:.80}, wanted an object")
-        if not texts["page"] or not texts["utterance"]:
+        needed = (texts["page"], texts["utterance"])
+        if "" in needed:
             raise BadSourceError(
                 "an instance needs page and utterance, each a text that is not empty"
             )

@@ -20,6 +20,8 @@ def page(*names: str) -> Callable[[Generator], Generator]:
     """List the decorated generator under the pages' names."""
 
     def add(generator: Generator) -> Generator:
+        """List the generator under all names of the page. Raises ValueError for a name that is
+        taken."""
         for name in names:
             if name in GENERATORS:
                 raise ValueError(f"page {name!r} is listed twice")

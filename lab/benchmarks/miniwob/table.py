@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -62,17 +63,20 @@ class InstanceLine(NamedTuple):
     @classmethod
     def from_json(cls, line: JsonValue) -> InstanceLine:
         """Read one line. Raises `BadSourceError` for what can't be counted."""
-        page = object_or_empty(line).get("page")
-        if not isinstance(line, dict) or not isinstance(page, str):
+        about = object_or_empty(line)
+        page = about.get("page")
+        if not isinstance(page, str):
             wanted = "an object with page, and runs if there are any"
             raise BadSourceError(f"got {line!r:.80}, wanted {wanted}")
-        steps, runs = line.get("steps"), line.get("runs", [])
-        if not isinstance(line.get("steps", []), list) or not isinstance(runs, list):
+        steps = about.get("steps")
+        listed = about.get("steps", [])
+        runs = about.get("runs", [])
+        if not isinstance(listed, list) or not isinstance(runs, list):
             raise BadSourceError("steps, runs: wanted lists")
         return cls(
             page,
-            str(line.get("seed")),
-            len(steps) if isinstance(steps, list) else None,
+            str(about.get("seed")),
+            None if steps is None else len(listed),
             [ScriptedRun.from_json(run, f"runs[{n}]") for n, run in enumerate(runs)],
         )
 
@@ -85,37 +89,41 @@ class InstanceLine(NamedTuple):
 def table(lines: Sequence[InstanceLine]) -> CoverageTable:
     """One row a page that is known here; the last line of an instance counts."""
     by_instance = {(line.page, line.seed): line for line in lines}
-    by_page: dict[str, list[InstanceLine]] = {}
-    by_seed: dict[str, list[InstanceLine]] = {}
+    by_page: dict[str, list[InstanceLine]] = defaultdict(list)
+    agreeing: Counter[str] = Counter()
     for line in by_instance.values():
-        by_page.setdefault(line.page, []).append(line)
-        by_seed.setdefault(line.seed, []).append(line)
+        by_page[line.page].append(line)
+        agreeing[line.seed] += line.agrees
     names = sorted(GENERATORS.keys() | UNOBSERVABLE.keys())
-    rows = [_row(name, by_page.get(name, [])) for name in names]
     whole = sum(all(line.agrees for line in page) for page in by_page.values())
-    counts = ", ".join(
-        f"{sum(line.agrees for line in by_seed[seed])} of seed {seed}" for seed in sorted(by_seed)
-    )
+    counts = ", ".join(f"{count} of seed {seed}" for seed, count in sorted(agreeing.items()))
     not_run = len(names) - len(by_page) - len(UNOBSERVABLE)
     note = (
-        f"{len(rows)} pages: {whole} agree on every run of every instance ({counts}),"
+        f"{len(names)} pages: {whole} agree on every run of every instance ({counts}),"
         f" {len(UNOBSERVABLE)} are unobservable, {not_run} were not run."
     )
     return CoverageTable(
-        "MiniWoB++", ("page", "runs that agree", "steps before the goal", "why not"), rows, (note,)
+        "MiniWoB++",
+        ("page", "runs that agree", "steps before the goal", "why not"),
+        [_row(name, by_page.get(name, [])) for name in names],
+        (note,),
     )
 
 
 def _row(name: str, lines: Sequence[InstanceLine]) -> tuple[object, ...]:
+    """A page's cells: its name, how many runs agree, the steps before its goal, and why not."""
     if name in UNOBSERVABLE:
         return name, "unobservable", "", UNOBSERVABLE[name]
     runs = [run for line in lines for run in line.runs]
-    agreeing = sum(run.agrees for run in runs)
-    counts = [line.steps for line in lines if line.steps is not None]
-    ends = dict.fromkeys((min(counts), max(counts))) if counts else ()
+    agreement = "not run"
+    if runs:
+        agreeing = sum(run.agrees for run in runs)
+        agreement = f"{agreeing} of {len(runs)}"
+    counts = sorted({line.steps for line in lines if line.steps is not None})
+    ends = dict.fromkeys([*counts[:1], *counts[-1:]])
     return (
         name,
-        f"{agreeing} of {len(runs)}" if runs else "not run",
+        agreement,
         " to ".join(map(str, ends)),
         "; ".join(_differences(lines)),
     )

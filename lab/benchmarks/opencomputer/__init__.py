@@ -21,6 +21,8 @@ from common.regular_file import read_regular
 from detectors.model.json_value import (
     JsonObject,
     JsonValue,
+    list_or_empty,
+    object_or_empty,
     read_list,
     read_object,
     require_object,
@@ -194,6 +196,8 @@ def read_checks(task: JsonObject) -> list[tuple[JsonObject, Told | None, str]]:
 
 
 def _read(check: JsonObject, about: TaskOf) -> Told:
+    """Return a check as a condition of ours. Raises `UntoldCheckError` with the reason where no
+    rule can tell it."""
     if "judge" in check:
         raise UntoldCheckError("what a language model makes of it")
     try:
@@ -216,6 +220,8 @@ def _read(check: JsonObject, about: TaskOf) -> Told:
 
 
 def _about(task: JsonObject) -> TaskOf:
+    """Collect what readers of checks ask of a task: its program, the files that it begins with, and
+    the document that it is about, named by the instruction or else given."""
     given = [
         require_text(require_object(one, "files").get("sandbox_path"), "sandbox_path")
         for one in read_list(read_object(task, "env"), "files")
@@ -230,6 +236,8 @@ def _about(task: JsonObject) -> TaskOf:
 
 
 def _dataset(source: Path) -> list[JsonObject]:
+    """Read the tasks of a file, or of a folder that holds it. Raises `BadSourceError` that names
+    the line."""
     path = source / "tasks.jsonl" if source.is_dir() else source
     found = []
     for number, line in enumerate(read_regular(path).splitlines(), 1):
@@ -248,41 +256,44 @@ def _dataset(source: Path) -> list[JsonObject]:
 
 
 def _is_task(task: object) -> bool:
-    return (
-        isinstance(task, dict)
-        and all(isinstance(task.get(name), str) for name in ("id", "app", "task"))
-        and task["app"] in APPS
-        and isinstance(task.get("env"), dict)
-        and isinstance(task.get("verification"), list)
-        and all(isinstance(check, dict) and "command" in check for check in task["verification"])
-    )
+    """Whether ``task`` has what one of the dataset's has: texts, a program, checks of commands."""
+    about = object_or_empty(task)
+    texts = [about.get(name) for name in ("id", "app", "task")]
+    if not all(isinstance(text, str) for text in texts):
+        return False
+    checks = about.get("verification")
+    has_parts = isinstance(checks, list) and isinstance(about.get("env"), dict)
+    if not has_parts or about["app"] not in APPS:
+        return False
+    return all("command" in object_or_empty(check) for check in list_or_empty(checks))
 
 
 def _imported(name: str, task: JsonObject) -> Imported:
+    """Import a task from those of its checks that a rule can tell. Raises `BadSourceError`."""
     checks = read_checks(task)
-    told = [(number, one) for number, (_, one, _) in enumerate(checks, 1) if one and one.when]
-    remarks = [
-        f"check {number}: {why}" for number, (_, one, why) in enumerate(checks, 1) if one is None
-    ]
-    unknown = len(remarks)
-    asked = [one for one in told if one[1].argv]
+    told: list[tuple[int, Told]] = []
+    remarks: list[str] = []
+    for number, (_, one, why) in enumerate(checks, 1):
+        if one is None:
+            remarks.append(f"check {number}: {why}")
+        elif one.when:
+            told.append((number, one))
+    asked = [(number, one) for number, one in told if one.argv]
     if len(asked) > MAX_PROBES:
         raise BadSourceError(f"{name}: {len(asked)} probes, at most {MAX_PROBES}")
-    why = _refusal_reason([(number, checks[number - 1][0]) for number, _ in told], unknown)
-    if why is not None:
-        return Imported(name, None, REFUSED, (*remarks, why))
+    unknown = len(remarks)
+    refusal = _refusal_reason([(number, checks[number - 1][0]) for number, _ in told], unknown)
+    if refusal is not None:
+        return Imported(name, None, REFUSED, (*remarks, refusal))
+    milestones: list[JsonValue] = [
+        {"id": f"check-{n}", "component": "file", "when": _condition_of(n, one)} for n, one in told
+    ]
     spec: dict[str, JsonValue] = {
         "id": f"opencomputer/{name}",
         "version": "1",
         "instruction": require_text(task["task"], "task"),
         "weights": {"file": _HALF, "goal": _HALF},
-        "milestones": [
-            *(
-                {"id": f"check-{n}", "component": "file", "when": _condition_of(n, one)}
-                for n, one in told
-            ),
-            _goal(told),
-        ],
+        "milestones": [*milestones, _goal(told)],
     }
     if asked:
         spec["probes"] = [_probe(number, one) for number, one in asked]
@@ -302,6 +313,7 @@ def _goal(told: list[tuple[int, Told]]) -> JsonObject:
 
 
 def _condition_of(number: int, told: Told) -> JsonObject:
+    """Return a check's condition; one that is asked by a command names its probe."""
     when = told.when or {}
     if not told.argv:
         return when

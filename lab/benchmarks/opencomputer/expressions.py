@@ -27,11 +27,15 @@ def condition(tree: ast.expr, leaf: Leaf) -> JsonObject | None:
         return leaf(tree)
     parts = [condition(part, leaf) for part in tree.values]
     found = [part for part in parts if part is not None]
+    is_whole = len(found) == len(parts)
     if isinstance(tree.op, ast.Or):
-        return any_of(*found) if len(found) == len(parts) else None
-    if not found:
-        return None
-    return found[0] if len(found) == 1 else all_of(*found)
+        return any_of(*found) if is_whole else None
+    match found:
+        case []:
+            return None
+        case [only]:
+            return only
+    return all_of(*found)
 
 
 def unknown(tree: ast.expr) -> UntoldCheckError:
@@ -74,16 +78,16 @@ def result_name(tree: ast.expr) -> str | None:
 
 def limits(operator: ast.cmpop, value: JsonValue) -> JsonObject:
     """A comparison with a whole number as {min} or {max}. Raises `UntoldCheckError`."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        match operator:
-            case ast.GtE():
-                return {"min": value}
-            case ast.Gt():
-                return {"min": value + 1}
-            case ast.LtE():
-                return {"max": value}
-            case ast.Lt():
-                return {"max": value - 1}
-            case ast.Eq():
-                return {"min": value, "max": value}
-    raise UntoldCheckError("a comparison of its own")
+    if type(value) is not int:
+        raise UntoldCheckError("a comparison of its own")
+    meanings: dict[type[ast.cmpop], JsonObject] = {
+        ast.GtE: {"min": value},
+        ast.Gt: {"min": value + 1},
+        ast.LtE: {"max": value},
+        ast.Lt: {"max": value - 1},
+        ast.Eq: {"min": value, "max": value},
+    }
+    meaning = meanings.get(type(operator))
+    if meaning is None:
+        raise UntoldCheckError("a comparison of its own")
+    return meaning

@@ -96,6 +96,7 @@ def lines_at_least(check: UpstreamCheck, task: TaskOf) -> Told:
     return Told(facts(below_home(check.word(1)), {"lines": {"min": int(found[1])}}, "text"))
 
 
+_IN_CONTENT = re.compile(r"'([^'\\]+)' (not )?in result\.get\('content', ?''\)")
 _LINES = {
     "all(not line.startswith('#') for line in result.get('content', '').strip().split('\\n'))": (
         "#.*",
@@ -110,17 +111,20 @@ def content(check: UpstreamCheck, task: TaskOf) -> Told:
     """A file does not have something in it, by an expression; theirs holds of a missing
     file."""
     path = below_home(check.word(1))
-    if check.expression in _LINES:
-        pattern, is_there = _LINES[check.expression]
-        says = has_text(path, {"regex": pattern}, unit="line" if not is_there else "whole")
-        return Told(says) if is_there else Told(without(path, says, "text"), "as meant")
-    found = re.fullmatch(
-        r"'([^'\\]+)' (not )?in result\.get\('content', ?''\)", check.expression or ""
-    )
-    if found is None:
-        raise UntoldCheckError(f"an expression of its own: {check.expression}")
-    says = has_text(path, contains(found[1], any_case=False))
-    return Told(without(path, says, "text"), "as meant") if found[2] else Told(says)
+    expression = check.expression or ""
+    if expression in _LINES:
+        pattern, is_there = _LINES[expression]
+        unit = "whole" if is_there else "line"
+        says = has_text(path, {"regex": pattern}, unit=unit)
+    else:
+        match = _IN_CONTENT.fullmatch(expression)
+        if match is None:
+            raise UntoldCheckError(f"an expression of its own: {check.expression}")
+        is_there = match[2] is None
+        says = has_text(path, contains(match[1], any_case=False))
+    if is_there:
+        return Told(says)
+    return Told(without(path, says, "text"), "as meant")
 
 
 def setting(check: UpstreamCheck, task: TaskOf) -> Told:

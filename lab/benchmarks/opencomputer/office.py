@@ -85,6 +85,8 @@ def cell_query(check: UpstreamCheck, task: TaskOf) -> Told:
         return in_file("table_cells", path, **{what: {place: value}}, **sheet)
 
     def leaf(tree: ast.expr) -> JsonObject | None:
+        """Return what one comparison asks of the cell, by its value, its formula, or how near it
+        comes to a number."""
         match tree:
             case ast.Compare(
                 left=ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left, sign, right)]),
@@ -125,6 +127,8 @@ def _near_number(sign: ast.operator, right: ast.expr, most: ast.expr) -> JsonObj
 
 
 def _in_formula(left: ast.expr, right: ast.expr, about: partial[JsonObject] | object) -> JsonObject:
+    """Return that a cell's formula has a text in it, in either way of writing another sheet's
+    cells."""
     if expressions.result_name(right) != "formula" or not callable(about):
         raise expressions.unknown(right)
     # Office and file write a formula's sheets otherwise: =$Q1.B2 there is =Q1!B2 here.
@@ -144,6 +148,8 @@ def cell_bold(check: UpstreamCheck, task: TaskOf) -> Told:
     is_bold = (_named(check, 2) or "true").lower() == "true"
 
     def bold_in(number: int) -> JsonObject:
+        """Return that the cell of sheet ``number`` is bold, or is not; with the sheet's name, where
+        the check gives one."""
         name: JsonObject = {} if sheet is None else {f"sheets.{number}.name": equals(sheet)}
         mark: JsonValue = True if is_bold else None
         return facts(path, {**name, f"sheets.{number}.bold.{place}": mark})
@@ -255,6 +261,8 @@ def around(check: UpstreamCheck, task: TaskOf) -> Told:
     path = document_of(task)
 
     def leaf(tree: ast.expr) -> JsonObject | None:
+        """Return what one comparison asks of a header or footer: its text, a part of it, or that
+        there is one."""
         match tree:
             case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
                 return about(expressions.result_name(left), str(expressions.constant(right)))
@@ -327,6 +335,8 @@ def tables(check: UpstreamCheck, task: TaskOf) -> Told:
 
 
 def _of_tables(path: str, tree: ast.expr) -> JsonObject | None:
+    """Return what one expression asks of a document's tables: of any of them, of how many there
+    are, or of one by its number."""
     match tree:
         case ast.Call(func=ast.Name(id="any"), args=[ast.GeneratorExp(elt=element)]):
             made = [_cells_of(element, number) for number in range(MAX_TABLES)]
@@ -367,22 +377,28 @@ def _cells_of(tree: ast.expr, number: int) -> JsonObject:
 def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr, at: str) -> JsonObject | None:
     """The facts below ``at``, a table, that one comparison asks for; None for one of another
     form."""
-    text = ast.unparse(left)
     if isinstance(operator, ast.In):
         place = _place(right)
-        words = contains(str(expressions.constant(left)), any_case=False) if place else None
-        return None if place is None else {f"{at}.rows.{place}": words}
+        if place is None:
+            return None
+        words = contains(str(expressions.constant(left)), any_case=False)
+        return {f"{at}.rows.{place}": words}
+    text = ast.unparse(left)
     if "len(" in text:
         return {}  # what is asked of a row or cell says that it is there
-    if isinstance(operator, ast.Eq) and text == "t['name']":
-        return {f"{at}.name": str(expressions.constant(right))}
-    if isinstance(operator, ast.Eq) and (place := _place(left)):
-        return _cell_facts(f"{at}.rows.{place}", expressions.constant(right))
+    if isinstance(operator, ast.Eq):
+        is_name = text == "t['name']"
+        if is_name:
+            return {f"{at}.name": str(expressions.constant(right))}
+        place = _place(left)
+        if place is not None:
+            return _cell_facts(f"{at}.rows.{place}", expressions.constant(right))
     size = re.fullmatch(r"t(?:\.get\('(rows|cols)', 0\)|\['(rows|cols)'\])", text)
     if size is None:
         return None
     along = 0 if "rows" in size.groups() else 1
-    return {f"{at}.size.{along}": expressions.limits(operator, expressions.constant(right))}
+    bounds = expressions.limits(operator, expressions.constant(right))
+    return {f"{at}.size.{along}": bounds}
 
 
 def _place(tree: ast.expr) -> str | None:
@@ -396,6 +412,7 @@ def _place(tree: ast.expr) -> str | None:
 
 
 def _cell_facts(at: str, value: JsonValue) -> JsonObject:
+    """Return the facts of a row, cell by cell, or of one cell, whose text is ``value``."""
     if isinstance(value, list):
         return {f"{at}.{column}": str(text) for column, text in enumerate(value)}
     return {at: str(value)}
@@ -484,6 +501,8 @@ def shape_exists(check: UpstreamCheck, task: TaskOf) -> Told:
 
 
 def _shapes(path: str, page: str, least: int, most: int | None) -> JsonObject:
+    """Return that a slide has ``least`` shapes or more and ``most`` or fewer; None: without a
+    limit."""
     found: dict[str, JsonValue] = {}
     if least:
         found[f"slides.{page}.shapes.{least - 1}"] = {"regex": ".+"}

@@ -134,6 +134,8 @@ def thunderbird_preference(check: UpstreamCheck, task: TaskOf) -> Told:
 
 
 def _preference(profile: str, name: str, text: str) -> JsonObject:
+    """Return that a profile has a preference of this value; a whole number may stand there as a
+    text, too."""
     value: JsonValue = {"one_of": [text], "ignore_case": True}
     if text.lower() in ("true", "false"):
         value = text.lower() == "true"

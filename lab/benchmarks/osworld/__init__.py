@@ -87,6 +87,8 @@ def _row(counts: Counter[str]) -> tuple[int, ...]:
 
 
 def _paths(source: Path) -> list[Path]:
+    """List the task files of a folder, those of expected files left out. Raises `BadSourceError`
+    where there is none."""
     if not source.is_dir():
         raise BadSourceError("wanted a folder of <group>/<id>.json")
     every = sorted(source.rglob("*.json"))
@@ -99,6 +101,8 @@ def _paths(source: Path) -> list[Path]:
 def _task(
     source: Path, path: Path, name: str, instruction: JsonValue, evaluator: JsonObject
 ) -> Imported:
+    """Import one task; refused, with the reason in words, where a part of it needs the machine or a
+    file that is not here."""
     place = str(path.relative_to(source).with_suffix(""))
     remarks = [START]
     if evaluator.get("postconfig"):
@@ -143,15 +147,22 @@ def _parts(source: Path, name: str, evaluator: JsonObject) -> list[tuple[str, Ev
             raise ExternalError(f"the function {function}")
         arguments = {key: _argument(side, n, key) for key, side in sides.items()}
         call = EvaluatorCall(function, **arguments, probe=f"asked-{n}", gold=gold)
-        part = FUNCTIONS[function](call)
-        if asks_secret(part.when):
-            raise ExternalError(SECRET)
-        ignored = sorted(set(call.options) - READ_OPTIONS.get(function, set()))
-        if ignored:
-            remark = f"options of {function} that do not count: {', '.join(ignored)}"
-            part = replace(part, remarks=(*part.remarks, remark))
-        parts.append((call.probe, part))
+        parts.append((call.probe, _part(call)))
     return parts
+
+
+def _part(call: EvaluatorCall) -> EvaluatorPart:
+    """What one function of an evaluator asks. Raises `ExternalError` for what no rule can tell."""
+    function = call.function
+    part = FUNCTIONS[function](call)
+    if asks_secret(part.when):
+        raise ExternalError(SECRET)
+    known = READ_OPTIONS.get(function, set())
+    ignored = sorted(set(call.options) - known)
+    if not ignored:
+        return part
+    remark = f"options of {function} that do not count: {', '.join(ignored)}"
+    return replace(part, remarks=(*part.remarks, remark))
 
 
 def _argument(side: Sequence[JsonValue], number: int, name: str) -> JsonObject:

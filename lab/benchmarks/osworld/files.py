@@ -134,16 +134,18 @@ def _method(spec: JsonValue) -> JsonValue:
         return spec
     if "ref" not in spec:
         raise ExternalError("it asks for nothing: no ref")
-    ref, method = spec["ref"], str(spec.get("method", "eq"))
+    ref = spec["ref"]
+    method = str(spec.get("method", "eq"))
     if method.startswith("re"):
         return begins(ref, ignore_case=method.endswith(".I"))
     if method in ("eq", "str_eq"):
         return _scalar(ref)
-    if method not in _BOUNDS:
+    bound = _BOUNDS.get(method)
+    if bound is None:
         raise ExternalError(f"the comparison {method}")
     if not is_number(ref):
         raise ExternalError(f"the comparison {method} with something else than a number")
-    return {_BOUNDS[method]: ref}
+    return {bound: ref}
 
 
 _BOUNDS = {"ge": "min", "le": "max"}
@@ -156,6 +158,7 @@ def keys(call: EvaluatorCall) -> EvaluatorPart:
     more = {"format": "yaml"} if call.options.get("is_yaml") else {}
 
     def conditions(name: str) -> list[JsonObject]:
+        """Return a condition a key that the rules list under ``name``."""
         specs = [require_object(spec, name) for spec in read_list(rules, name)]
         return [
             file_rule("file_value", path, at=_keys_of(spec), value=_method(spec), **more)
@@ -356,13 +359,18 @@ TEXT_OPTIONS = ("ignore_blanks", "ignore_case", "delete_empty_lines")
 
 def same_text(call: EvaluatorCall) -> EvaluatorPart:
     """The same text, white space folded: of a plain file, a document, a PDF."""
-    path, options = call.file(), call.options
-    if other := sorted(name for name, on in options.items() if on and name not in TEXT_OPTIONS):
-        raise ExternalError(f"a text compared with {other[0]}")
+    path = call.file()
+    options = call.options
+    switched_on = {name for name, on in options.items() if on}
+    unknown = sorted(switched_on.difference(TEXT_OPTIONS))
+    if unknown:
+        raise ExternalError(f"a text compared with {unknown[0]}")
     text: JsonValue = str(_gold(call)["text"])
     if options.get("ignore_case"):
         text = {"equals": text, "ignore_case": True}
-    remarks = ("white space does not count",) if options.get("ignore_blanks") is False else ()
+    remarks = []
+    if options.get("ignore_blanks") is False:
+        remarks.append("white space does not count")
     return _file(file_rule("file_text", path, text=text), *remarks)
 
 
@@ -388,6 +396,8 @@ def same_table(call: EvaluatorCall) -> EvaluatorPart:
 
 
 def _cell_text(value: JsonValue) -> JsonValue:
+    """Return a cell's value as a sheet shows it: nothing as an empty text, true and false as
+    themselves."""
     if value is None:
         return ""
     return value if isinstance(value, bool) else value_text(value)
@@ -395,20 +405,23 @@ def _cell_text(value: JsonValue) -> JsonValue:
 
 def _first_sheet(options: JsonObject) -> None:
     """Raises `ExternalError` where something else than the first sheets' values is compared."""
-    if other := sorted(set(options) - {"rules"}):
-        raise ExternalError(f"a table compared with {other[0]}")
+    unknown = sorted(set(options) - {"rules"})
+    if unknown:
+        raise ExternalError(f"a table compared with {unknown[0]}")
     for value in read_list(options, "rules"):
         rule = require_object(value, "rules")
-        is_first = (
-            rule.get("sheet_idx0", 0) in (0, "RI0") and rule.get("sheet_idx1", "EI0") == "EI0"
-        )
-        if rule.get("type") != "sheet_data" or not is_first or rule.keys() - _SHEET_OPTIONS:
+        is_first = rule.get("sheet_idx0", 0) in _FIRST_RESULT_SHEETS
+        is_with_first = rule.get("sheet_idx1", _FIRST_GOLD_SHEET) == _FIRST_GOLD_SHEET
+        is_of_values = rule.get("type") == "sheet_data" and rule.keys() <= _SHEET_OPTIONS
+        if not (is_first and is_with_first and is_of_values):
             raise ExternalError(
                 f"a table compared by {rule.get('type')} and not by its first sheet's values alone"
             )
 
 
 _SHEET_OPTIONS = {"type", "sheet_idx0", "sheet_idx1"}
+_FIRST_RESULT_SHEETS = (0, "RI0")
+_FIRST_GOLD_SHEET = "EI0"
 
 
 def _letters(column: int) -> str:

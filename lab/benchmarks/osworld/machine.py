@@ -29,15 +29,20 @@ _COMMANDS = ("vm_command_line", "vm_command_error")
 def _command_probe(call: EvaluatorCall) -> JsonObject:
     """The command as a probe, at the close alone. Raises `ExternalError`."""
     call.require_getter(*_COMMANDS)
-    command = call.result.get("command") or ()
-    if isinstance(command, list) and not call.result.get("shell"):
-        argv = [str(part) for part in command]
-    else:  # upstream's server runs in the home
-        text = command if isinstance(command, str) else shlex.join(map(str, _parts(command)))
-        argv = ["bash", "-c", "cd\n" + text]
+    argv = _argv(call.result.get("command") or (), in_shell=bool(call.result.get("shell")))
     if call.result["type"] == "vm_command_error":
         argv = ["bash", "-c", f"{shlex.join(argv)} 2>&1 >/dev/null"]
     return {"command": {"argv": argv}, "when": ["close"], "budget_ms": BUDGET_MS}
+
+
+def _argv(command: JsonValue, *, in_shell: bool) -> list[str]:
+    """The words of a command; one for a shell runs in the home, as upstream's server does."""
+    if isinstance(command, str):
+        return ["bash", "-c", "cd\n" + command]
+    if isinstance(command, list) and not in_shell:
+        return [str(part) for part in command]
+    text = shlex.join(map(str, _parts(command)))
+    return ["bash", "-c", "cd\n" + text]
 
 
 def _parts(command: JsonValue) -> Sequence[JsonValue]:

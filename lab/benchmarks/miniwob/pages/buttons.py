@@ -105,7 +105,10 @@ def widget(instance: Instance) -> PagePlan:
 def figure(instance: Instance) -> PagePlan:
     """A button names the kind of figure that is drawn."""
     drawn = instance.first("#area_svg > *")
-    return button(FIGURES.get(drawn.tag or "") or ("Number" if text(drawn).isdigit() else "Letter"))
+    kind = FIGURES.get(str(drawn.tag))
+    if kind is None:
+        kind = "Number" if text(drawn).isdigit() else "Letter"
+    return button(kind)
 
 
 @page("click-color")

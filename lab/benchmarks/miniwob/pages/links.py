@@ -25,20 +25,21 @@ def link(instance: Instance) -> PagePlan:
 def link_in_section(instance: Instance) -> PagePlan:
     """The link stands in one of several tabs or sections, of which one has to be opened."""
     wanted = instance.quoted[0]
-    panels = [_panel(node) for node in instance.all(LINK) if text(node) == wanted]
     take = click_condition(text=wanted, tag="span")
+    links = [node for node in instance.all(LINK) if text(node) == wanted]
+    panels = [panel for panel in map(_panel, links) if panel is not None]
+    hidden = [panel for panel in panels if attribute(panel, "aria-hidden") == "true"]
+    has_to_be_opened = len(hidden) == len(links)
     steps: list[tuple[str, Condition]] = []
-    if all(panel is not None and attribute(panel, "aria-hidden") == "true" for panel in panels):
-        opened = any_of(
-            click_condition(role="tab", name=_label(instance, panel))
-            for panel in panels
-            if panel is not None
-        )
+    if has_to_be_opened:
+        labels = [_label(instance, panel) for panel in hidden]
+        opened = any_of(click_condition(role="tab", name=label) for label in labels)
         steps = [("section", opened), ("link", then(opened, take))]
     return PagePlan(take, steps, once=click_condition(tag="span"))
 
 
 def _panel(node: LexborNode) -> LexborNode | None:
+    """Return the panel that a node stands in, None where it stands in none."""
     here = node.parent
     while here is not None and attribute(here, "role") != "tabpanel":
         here = here.parent
@@ -132,6 +133,7 @@ def _leaves(instance: Instance) -> dict[str, list[str]]:
 
 
 def _by_icon(instance: Instance) -> str:
+    """Return the text of the menu's item that has the icon of the question."""
     icon = next(
         name
         for name in attribute(instance.first("#query span.ui-icon"), "class").split()
@@ -145,27 +147,34 @@ def _by_icon(instance: Instance) -> str:
 def tree(instance: Instance) -> PagePlan:
     """A file or folder in a tree whose folders open by a click."""
     wanted = instance.quoted[0]
-    found = [node for node in instance.all("#tree li > span") if text(node) == wanted]
-    parents = _folders(found[0]) if found else []
     take = click_condition(tag="span", text=wanted)
-    steps = [
-        (f"folder-{n}", click_condition(tag="span", text=name)) for n, name in enumerate(parents, 1)
-    ]
+    found = [node for node in instance.all("#tree li > span") if text(node) == wanted]
+    steps: list[tuple[str, Condition]] = []
+    for node in found[:1]:
+        for number, name in enumerate(_folders(node), 1):
+            steps.append((f"folder-{number}", click_condition(tag="span", text=name)))
+    if steps:
+        steps.append(("item", take))
+    ends = take
     files = [text(node) for node in instance.all("#tree li > span.file")]
-    ends = any_of([take, click_condition(tag="span", text={"one_of": files})]) if files else take
-    return PagePlan(take, [*steps, ("item", take)] if steps else [], once=ends)
+    if files:
+        ends = any_of([take, click_condition(tag="span", text={"one_of": files})])
+    return PagePlan(take, steps, once=ends)
 
 
 def _folders(node: LexborNode) -> list[str]:
+    """The names of the folders above the item that ``node`` labels, the outermost first."""
     names: list[str] = []
-    here = node.parent.parent if node.parent is not None else None
+    item = node.parent
+    here = None if item is None else item.parent
     while here is not None and attribute(here, "id") != "tree":
+        labels = [child for child in here.iter() if _is_folder_label(child)]
         if here.tag == "li":
-            own = [
-                node
-                for node in here.iter()
-                if node.tag == "span" and "folder" in attribute(node, "class").split()
-            ]
-            names[:0] = map(text, own[:1])
+            names[:0] = map(text, labels[:1])
         here = here.parent
     return names
+
+
+def _is_folder_label(node: LexborNode) -> bool:
+    """Whether ``node`` is what one clicks to open a folder."""
+    return node.tag == "span" and "folder" in attribute(node, "class").split()

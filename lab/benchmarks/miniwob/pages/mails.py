@@ -51,6 +51,8 @@ def mail(instance: Instance) -> PagePlan:
 
 
 def _parse_request(instance: Instance) -> MailRequest:
+    """Read what is to be done with which mail: from the environment's fields, else from one of
+    three forms of words. Raises `BadSourceError` for other words."""
     own = {str(name): str(value) for name, value in instance.fields.items()}
     if "by" in own:
         return MailRequest(

@@ -22,19 +22,25 @@ LARGE = 15.0
 def _matches(node: LexborNode, words: list[str]) -> bool:
     """Whether the drawn element is what ``words`` describe: [size] [colour] kind, or `item`."""
     *marks, kind = words
-    own = text(node)
-    kinds = (
-        {SHAPES[node.tag], "shape"}
-        if node.tag in SHAPES
-        else {own, "digit" if own.isdigit() else "letter"}
-    )
+    if kind not in _kinds(node):
+        return False
     size = "large" if _size(node) > LARGE else "small"
-    return kind in kinds | {"item"} and all(
-        mark in (size, attribute(node, "fill")) for mark in marks
-    )
+    own_marks = {size, attribute(node, "fill")}
+    return own_marks.issuperset(marks)
+
+
+def _kinds(node: LexborNode) -> set[str]:
+    """All words by which a page may mean what is drawn."""
+    shape = SHAPES.get(str(node.tag))
+    if shape is not None:
+        return {"item", "shape", shape}
+    own = text(node)
+    return {"item", own, "digit" if own.isdigit() else "letter"}
 
 
 def _size(node: LexborNode) -> float:
+    """Return how large the node is drawn, in pixels: its side, diameter, width, or the size of its
+    letters."""
     match node.tag:
         case "rect":
             return float(attribute(node, "width"))

@@ -44,14 +44,15 @@ def wheel(instance: Instance) -> PagePlan:
 
 def _rgb(color: str) -> list[int]:
     """The three parts of `#rrggbb` or `rgb(r, g, b)`. Raises `BadSourceError`."""
-    parts = re.findall(r"\d+", color) if color.startswith("rgb") else []
     if re.fullmatch(r"#[0-9a-fA-F]{6}", color):
         return [int(color[at : at + 2], 16) for at in (1, 3, 5)]
-    if len(parts) != 3:
+    numbers = r"\D*(\d+)\D+(\d+)\D+(\d+)\D*"
+    parts = re.fullmatch(f"rgb{numbers}", color)
+    if parts is None:
         raise BadSourceError(
             f"colour: got {color!r}, wanted #rrggbb, rgb(r, g, b) or a name of CSS"
         )
-    return [int(part) for part in parts]
+    return [*map(int, parts.groups())]
 
 
 @page("highlight-text")
