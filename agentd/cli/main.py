@@ -141,6 +141,8 @@ def _mcp(settings: McpSettings) -> None:
 
 
 def _watch(settings: RunSettings) -> str | None:
+    """Run a daemon in the foreground, or start one in the background and return the line that says
+    so."""
     if settings.detach:
         from agentd.run.detached import start
 

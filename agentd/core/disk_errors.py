@@ -26,6 +26,8 @@ def room_in(state: Path) -> Iterator[None]:
 
 
 def _describe(error: OSError) -> str:
+    """Return an error of the disk in words: that there is no room, or which file could not be
+    written and why."""
     if error.errno in _NO_ROOM:
         return "no room"
     return f"{error.filename or 'cannot be written'}: {error.strerror}"

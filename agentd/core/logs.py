@@ -44,6 +44,8 @@ def set_up_logs(*, verbose: bool) -> None:
 
 
 def _processors(*, for_person: bool) -> list[structlog.typing.Processor]:
+    """Return the steps that make a line of an entry: times of day and plain tracebacks for a
+    person, JSON with whole times for a program."""
     if for_person:
         return [
             structlog.processors.add_log_level,

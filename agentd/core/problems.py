@@ -86,6 +86,8 @@ def check_fields(
 
 
 async def _read_body(request: Request) -> bytearray:
+    """Read the whole body of a request. Raises `ControlProblemError`, 413, as soon as it is longer
+    than `BODY_BYTES`."""
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk

@@ -49,6 +49,7 @@ def _read_folder(text: str) -> tuple[str, Path]:
 
 
 def _read_label(text: str) -> tuple[str, str]:
+    """Read KEY=VALUE; the value may be empty, the key may not. Raises ValueError."""
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise ValueError("expected KEY=VALUE")
@@ -56,18 +57,22 @@ def _read_label(text: str) -> tuple[str, str]:
 
 
 def _read_url(text: str) -> str:
+    """Read an address of a service, without the slashes at its end. Raises ValueError for other
+    schemes."""
     if not text.startswith(("http://", "https://")):
         raise ValueError("expected an address that begins with http:// or https://")
     return text.rstrip("/")
 
 
 def _read_port(text: str) -> int:
+    """Read a port's number; 0 stands for any that is free. Raises ValueError."""
     if not text.isdecimal() or int(text) > MAX_PORT:
         raise ValueError(f"expected a number from 0 (any free port) to {MAX_PORT}")
     return int(text)
 
 
 def _read_listen(text: str) -> tuple[str, int]:
+    """Read HOST:PORT; an address of IPv6 stands in brackets. Raises ValueError."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > MAX_PORT:
         raise ValueError("expected HOST:PORT, as in 0.0.0.0:9223")
@@ -75,6 +80,7 @@ def _read_listen(text: str) -> tuple[str, int]:
 
 
 def _read_bytes(text: str) -> int:
+    """Read a number of bytes, as 1000, 64K or 2GiB; K is 1024. Raises ValueError."""
     digits = text.rstrip("KMGiB")
     factor = _UNITS.get(text.removeprefix(digits).removesuffix("iB"))
     if not digits.isdecimal() or factor is None:
@@ -83,6 +89,7 @@ def _read_bytes(text: str) -> int:
 
 
 def _read_seconds(text: str) -> float:
+    """Read seconds, whole or not, above 0 and up to `MAX_WAIT_S`. Raises ValueError."""
     is_number = text.isascii() and text.replace(".", "", 1).isdecimal()
     if not is_number or not 0 < float(text) <= MAX_WAIT_S:
         raise ValueError(f"expected seconds, more than 0 and at most {MAX_WAIT_S}")
@@ -90,6 +97,7 @@ def _read_seconds(text: str) -> float:
 
 
 def _read_patience(text: str) -> Patience:
+    """Read the factor by which all waits are longer, from 1. Raises ValueError."""
     is_number = text.isascii() and text.replace(".", "", 1).isdecimal()
     if not is_number or not 1 <= float(text) <= MAX_PATIENCE:
         raise ValueError(f"expected a factor from 1 to {MAX_PATIENCE}")
@@ -97,6 +105,8 @@ def _read_patience(text: str) -> Patience:
 
 
 def _read_clipboard(text: str) -> frozenset[str]:
+    """Read which of the two selections are watched, and whether their text is kept. Raises
+    ValueError."""
     words = frozenset(text.split(","))
     if not words <= {"clipboard", "primary", "unread"} or words == {"unread"}:
         raise ValueError(
@@ -226,6 +236,8 @@ class DaemonSettings(CommandSettings):
     """How script probes reach the browser there; never an option."""
 
     def __post_init__(self) -> None:
+        """Refuse options that exclude each other, or of which one needs another. Raises
+        `UsageError`."""
         for first, second in (("cdp", "profile"), ("port", "socket")):
             if getattr(self, first) and getattr(self, second):
                 raise UsageError(f"--{first} and --{second}: wanted one of the two")
@@ -236,6 +248,8 @@ class DaemonSettings(CommandSettings):
         self._check_folders()
 
     def _check_folders(self) -> None:
+        """Refuse a label that stands for two folders, and a watched folder within another one.
+        Raises `UsageError`."""
         counts = Counter(label for label, _ in self.files)
         twice = sorted(label for label, count in counts.items() if count > 1)
         if twice:
@@ -323,6 +337,7 @@ class JoinSettings(ServedSettings):
     ] = "remove"
 
     def __post_init__(self) -> None:
+        """Refuse a token for an address that is not given. Raises `UsageError`."""
         super().__post_init__()
         if self.address_token is not None and not self.address:
             raise UsageError(
@@ -400,6 +415,7 @@ class McpSettings(CommandSettings):
     ] = ("127.0.0.1", 8423)
 
     def __post_init__(self) -> None:
+        """Refuse a gateway without a server, and a state that is no folder. Raises `UsageError`."""
         if not self.target:
             raise UsageError("SERVER: expected an address, or -- and a command, got none")
         if not self.state.is_dir():

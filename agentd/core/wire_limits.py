@@ -48,6 +48,8 @@ def line_of(seq: int, source: str, kind: str, at: int, data: Mapping[str, object
 
 
 def _has_heavy_values(line: bytes) -> bool:
+    """Whether a line may come to more than its share of a segment once its values are read; short
+    lines need no count."""
     if len(line) <= LIGHT_BYTES - _HEADER_BYTES:
         return False
     return values_bytes(line) > MAX_VALUES_BYTES - _HEADER_BYTES
@@ -87,6 +89,7 @@ def deeper(value: object, most: int) -> bool:
 
 
 def _containers_in(container: _Container) -> Iterator[_Container]:
+    """Yield the objects and lists that stand directly in another one."""
     items = container.values() if isinstance(container, Mapping) else container
     return (item for item in items if isinstance(item, _CONTAINERS))
 

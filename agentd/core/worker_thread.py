@@ -111,6 +111,7 @@ class SourceThread:
                 self._asked.get_nowait()()
 
     def _run(self) -> None:
+        """Do the work, then settle how it ended on the loop and close both ends of the bell."""
         failed: BaseException | None = None
         try:
             self._work(self)
@@ -126,6 +127,7 @@ class SourceThread:
     # -- both
 
     def _pass_on(self, kind: str, data: Mapping[str, object]) -> None:
+        """Hand an event to the sink, on the loop, unless the source is being stopped."""
         if not self.stopping:
             self.sink(kind, data)
 
@@ -140,6 +142,7 @@ class SourceThread:
 
 
 def _settle(future: asyncio.Future[None], error: BaseException | None) -> None:
+    """Let a future end with an error or without one; one that was given up stays as it is."""
     if future.done():
         return
     if error is None:

@@ -133,6 +133,8 @@ class DevtoolsProxy:
             task.cancel()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass one request on to the browser, and its answer back; an upgraded connection is passed
+        on both ways. Raises `RefusedRequestError`."""
         request, rest = await _read_request(reader)
         target = self._authorized_target(request)
         upgrade = any(name == b"upgrade" for name, _ in request.headers)
@@ -169,6 +171,8 @@ class DevtoolsProxy:
         )
 
     def _head_for_browser(self, request: h11.Request, target: bytes, *, upgrade: bool) -> bytes:
+        """Return the request's head with the browser's own host, without the token, and closed
+        after its answer unless it is an upgrade."""
         dropped = {b"host", b"authorization"} | (set() if upgrade else {b"connection"})
         headers: _Headers = [
             (name, value) for name, value in request.headers if name not in dropped
@@ -247,6 +251,7 @@ async def _pump_both(
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass on all that comes, as fast as the other side takes it."""
     while chunk := await reader.read(CHUNK_BYTES):
         writer.write(chunk)
         await writer.drain()
@@ -255,6 +260,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 async def _send(
     writer: asyncio.StreamWriter, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes
 ) -> None:
+    """Answer a caller and be done with it; one that went away is no error."""
     length: _Headers = [(b"content-length", b"%d" % len(body)), (b"connection", b"close")]
     try:
         writer.write(_head(b"HTTP/1.1 %d " % status, [*headers, *length]) + body)
@@ -264,5 +270,6 @@ async def _send(
 
 
 def _head(first_line: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return the head of a message of HTTP/1.1 as bytes."""
     lines = [first_line, *(name + b": " + value for name, value in headers)]
     return b"\r\n".join(lines) + b"\r\n\r\n"

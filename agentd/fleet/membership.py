@@ -108,6 +108,8 @@ class Membership:
             log.debug("The service did not hear that the sandbox goes.", why=words(error))
 
     async def _ask(self, what: str, body: dict[str, Any], wait_s: float) -> dict[str, object]:
+        """Post until the service answers with a lease or says that there is none. Raises where it
+        refuses this sandbox."""
         backoff = Backoff()
         while True:
             try:
@@ -160,6 +162,8 @@ def _check(response: httpx.Response) -> None:
 
 
 def _parse_answer(answer: dict[str, Any]) -> HeartbeatAnswer:
+    """Read a heartbeat's answer: the lease, seconds to the next beat, and why the episode was given
+    up."""
     lease = answer["lease"]
     given = answer["given_up"]
     return HeartbeatAnswer(

@@ -71,6 +71,8 @@ class Member:
             await self._goodbye()
 
     async def _goodbye(self) -> None:
+        """Tell the service that the sandbox goes, as long as that takes no longer than
+        `GOODBYE_S`."""
         try:
             async with asyncio.timeout(GOODBYE_S):
                 await self._membership.leave()
@@ -78,6 +80,8 @@ class Member:
             log.debug("The service was not told in time that the sandbox goes.")
 
     async def _work(self, stop: asyncio.Event) -> None:
+        """Register, give back what an earlier run left unfinished, then work on one leased episode
+        after the other until stopped."""
         answer = await self._membership.register()
         for episode in self._unfinished_episodes():
             if answer.lease is None or answer.lease.episode != episode:
@@ -129,6 +133,8 @@ class Member:
     def _outcome(
         self, episode: str, daemon: asyncio.Task[None], beats: asyncio.Task[str], *, stopping: bool
     ) -> tuple[str | None, tuple[str, str] | None]:
+        """Return which episode is done, or which failed and why, after its daemon ended; its folder
+        goes or is set aside."""
         if beats.done():  # the service has given the episode up, or refuses this daemon
             self._set_aside(episode, beats.result())
             return None, None

@@ -85,6 +85,8 @@ def attach(
 
 
 def _attach_sync(given: Any, settings: _Settings, token: str | None, patience_s: float) -> Watch:
+    """Watch a synchronous Playwright's browser from a thread of its own; return once it sees.
+    Raises `UsageError`."""
     from agentd.inprocess.playwright_sync import SyncPlaywright
 
     harness = SyncPlaywright(given)
@@ -105,6 +107,8 @@ def _attach_sync(given: Any, settings: _Settings, token: str | None, patience_s:
 async def _attach_async(
     library: str, given: Any, settings: _Settings, token: str | None, patience_s: float
 ) -> AsyncWatch:
+    """Watch an asynchronous library's browser from a thread of its own; return once it sees. Raises
+    `UsageError`."""
     harness: Harness
     if library == "pyppeteer":
         from agentd.inprocess.pyppeteer_async import Pyppeteer
@@ -125,6 +129,7 @@ async def _attach_async(
 
 
 def _thread(harness: Harness, settings: _Settings, token: str | None) -> DaemonThread:
+    """Start the thread in which the daemon, or the recording, runs its own loop."""
     from agentd.inprocess.source import InProcessSource, open_connection
 
     line = BrowserLine(lambda: open_connection(harness), harness.scope)
@@ -134,6 +139,7 @@ def _thread(harness: Harness, settings: _Settings, token: str | None) -> DaemonT
     )
 
     async def work(stop: asyncio.Event, opened: Opened) -> None:
+        """Run what the settings ask for: a recording into a file, or a daemon for a service."""
         if isinstance(settings, RecordSettings):
             await record(settings, stop, opened)
         else:
@@ -154,6 +160,8 @@ _THINGS = ("Page", "BrowserContext", "Browser")
 
 
 def _library(given: object) -> str:
+    """Return which library an object is of. Raises `UsageError` for others, and for what is closed
+    or no Chromium."""
     for kind in type(given).__mro__:
         for library in _LIBRARIES:
             if kind.__name__ in _THINGS and f"{kind.__module__}.".startswith(library + "."):
@@ -167,6 +175,7 @@ def _library(given: object) -> str:
 
 
 def _must_be_open(given: object) -> None:
+    """Raise `UsageError` where the page, context or browser says that it is closed."""
     name = type(given).__name__
     is_closed = getattr(given, "is_closed", None) or getattr(given, "isClosed", None)
     if is_closed is not None and is_closed():
@@ -177,6 +186,7 @@ def _must_be_open(given: object) -> None:
 
 
 def _must_be_chromium(given: object) -> None:
+    """Raise `UsageError` where the object's browser is known to be another one."""
     context = getattr(given, "context", given)
     browser = getattr(context, "browser", context)
     name = getattr(getattr(browser, "browser_type", None), "name", "chromium")
@@ -204,6 +214,7 @@ def _enter(harness: Harness) -> Callable[[], None]:
     there.append(harness)
 
     def leave() -> None:
+        """Forget this watch, and the browser with the last one that watched it."""
         there.remove(harness)
         if not there:
             _watched.pop(id(harness.browser), None)

@@ -67,6 +67,7 @@ class LoopCarrier:
         self._begin(lambda: self._reply(0, self._session.detach))
 
     def _begin(self, what: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Let the harness's loop begin ``what``; a closed loop is the end of the connection."""
         try:
             self._loop.call_soon_threadsafe(self._run, what)
         except RuntimeError:  # the harness's loop is closed
@@ -78,6 +79,8 @@ class LoopCarrier:
         task.add_done_callback(self._tasks.discard)
 
     async def _reply(self, number: int, what: Callable[[], Awaitable[object]]) -> None:
+        """Await a command's result, and put it, or its error, into the inbox under the command's
+        number."""
         try:
             result = await what()
         except self._errors as error:
@@ -106,6 +109,7 @@ def telling(inbox: Inbox, method: str) -> Callable[[Message | None], None]:
     """A listener for one kind of event, which brings it into the inbox."""
 
     def listener(params: Message | None) -> None:
+        """Put one event of DevTools into the inbox, with texts that can be written down."""
         message: Message = {"method": method, "params": params or {}}
         # What comes inside is read as text later; elsewhere a title may hold half a character.
         inbox.put(message if method == INSIDE else whole(message))

@@ -47,6 +47,7 @@ class AsyncPlaywright:
         return LoopCarrier(self._loop, session, inbox, (Error,))
 
     async def _open(self, inbox: Inbox) -> Any:
+        """Open a DevTools session of the browser whose events, and whose end, go into the inbox."""
         session = await self._browser.new_browser_cdp_session()
         for method in EVENTS:
             session.on(method, telling(inbox, method))

@@ -54,9 +54,12 @@ class SyncPlaywright:
             return  # gone with its browser
 
     async def carry(self, inbox: Inbox) -> Carrier:
+        """Open a DevTools session in the harness's own greenlet. Raises `SourceLostError` where it
+        opens none."""
         opened: Future[CDPSession] = Future()
 
         def open_it() -> None:
+            """Open the session, and hand it or its error to who waits."""
             try:
                 opened.set_result(self._open(inbox))
             except Error as error:
@@ -69,6 +72,7 @@ class SyncPlaywright:
         return GreenletCarrier(self, await asyncio.wrap_future(opened), inbox)
 
     def _open(self, inbox: Inbox) -> CDPSession:
+        """Open a DevTools session of the browser whose events, and whose end, go into the inbox."""
         session = self._browser.new_browser_cdp_session()
         for method in EVENTS:
             session.on(method, telling(inbox, method))
@@ -100,7 +104,11 @@ class GreenletCarrier:
         self._later(0, self._session.detach)
 
     def _later(self, number: int, what: Callable[[], object]) -> None:
+        """Let the harness run ``what`` when it next can; its result goes into the inbox under the
+        command's number."""
+
         def reply() -> None:
+            """Run the command, and put its result or its error into the inbox."""
             try:
                 result = what()
             except Error as error:
@@ -117,6 +125,8 @@ def _in_greenlet(what: Callable[[], None]) -> None:
 
 
 def _browser_of(given: Page | BrowserContext) -> Browser:
+    """Return the browser that a page or context is of. Raises `UsageError` for a persistent
+    context."""
     context = given.context if isinstance(given, Page) else given
     if context.browser is None:
         raise UsageError(
@@ -126,6 +136,8 @@ def _browser_of(given: Page | BrowserContext) -> Browser:
 
 
 def _scope_of(given: Page | BrowserContext) -> str:
+    """Return the id by which DevTools knows a context. Raises `UsageError` where it has no page to
+    ask by."""
     context = given.context if isinstance(given, Page) else given
     if not context.pages:
         raise UsageError(

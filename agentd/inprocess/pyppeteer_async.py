@@ -54,6 +54,7 @@ class Pyppeteer:
         return LoopCarrier(self._loop, session, inbox, ERRORS)
 
     async def _open(self, inbox: Inbox) -> Any:
+        """Open a DevTools session of the browser whose events, and whose end, go into the inbox."""
         connection = self._browser._connection
         info = (await connection.send("Target.getTargetInfo"))["targetInfo"]
         session = await connection.createSession(info)

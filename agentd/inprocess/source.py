@@ -70,6 +70,7 @@ class InProcessSource(CdpSource):
         """Do nothing: what the source has to say is in the journal before the seal."""
 
     def _heard_again(self, reply: Reply) -> None:
+        """End the gap that began when the harness held the connection up."""
         if self._held_up and not reply.cancelled() and reply.exception() is None:
             assert self._sink is not None
             self._sink("gap.ended", {"source": self.name})

@@ -63,6 +63,8 @@ class DaemonThread:
         says ``late``."""
 
         async def soon() -> T:
+            """Wait for the session, then do the work. Raises `UsageError` where it comes too
+            late."""
             try:
                 async with asyncio.timeout(wait_s):
                     session = await asyncio.shield(asyncio.wrap_future(self._session))
@@ -73,6 +75,8 @@ class DaemonThread:
         return self._submit(soon())
 
     def _submit(self, work: Coroutine[object, object, T]) -> Future[T]:
+        """Let the thread's loop do ``work``; once the thread is done, the future is cancelled at
+        once."""
         with self._door:
             if self._shut:
                 work.close()
@@ -98,6 +102,7 @@ class DaemonThread:
         return AgentdError("the watch has ended: nothing more is journalled")
 
     def _run(self) -> None:
+        """Run the loop until the work ends, let nothing more in, and settle how it ended."""
         asyncio.set_event_loop(self._loop)
         main = self._loop.create_task(self._main())
         self._loop.run_until_complete(asyncio.wait({main}))

@@ -120,6 +120,7 @@ class Watch(Handle):
         self._end_it()
 
     def _end_it(self) -> None:
+        """Wait until the daemon has ended, then take the watch off the browser, once."""
         try:
             self._wait(self._daemon.ended)
         finally:
@@ -139,6 +140,8 @@ class Watch(Handle):
         self._end_it()
 
     def _wait(self, asked: Future[T]) -> T:
+        """Wait for the thread's answer, and let the harness's library turn meanwhile. Raises what
+        ended the daemon."""
         while not asked.done():
             turned = self._harness.pump()
             futures.wait({asked}, TURN_S if turned else TURN_S * 10)
@@ -209,6 +212,8 @@ class AsyncWatch(Handle):
         await self._end_it()
 
     async def _wait(self, asked: Future[T]) -> T:
+        """Await the thread's answer; who gives up waiting cancels nothing there. Raises what ended
+        the daemon."""
         waiting = asyncio.wrap_future(asked)
         waiting.add_done_callback(_forgive)
         try:
@@ -258,6 +263,7 @@ async def ready(session: Session, left_s: float, patience_s: float) -> None:
 
 
 def _forgive(waiting: asyncio.Future[Any]) -> None:
+    """Look at a failure that nobody waits for any more, so that asyncio does not warn of it."""
     # A failure whose caller gave up waiting is no news.
     if not waiting.cancelled():
         waiting.exception()

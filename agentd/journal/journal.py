@@ -194,6 +194,7 @@ class Journal:
         return self._bytes + size <= limit
 
     def _prune(self) -> None:
+        """Forget events that the service has taken, if there are any since the last time."""
         if self.acknowledged > self._pruned:
             with self._disk():
                 self._bytes -= self.store.forget(self.acknowledged)

@@ -51,6 +51,8 @@ class PendingGaps:
                 del self._events[key]
 
     def _add(self, key: _Key, kind: str, data: Mapping[str, object]) -> None:
+        """Add the beginning or end of a gap that could not be kept; an end that is followed by a
+        beginning is one gap that goes on."""
         events = self._events.setdefault(key, [])
         last = events[-1][0] if events else None
         if kind in OPENS and last in ENDS:

@@ -141,6 +141,7 @@ class Recorder:
             log.info("The journal takes events again.")
 
     def _disarm(self) -> None:
+        """Cancel the timer of the next commit, if one runs."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -53,6 +53,7 @@ class JournalStore:
             ) from None
 
     def get(self, name: str, default: bytes) -> bytes:
+        """Return the value under ``name``, ``default`` where there is none."""
         row = self._db.execute("SELECT value FROM named WHERE name = ?", (name,)).fetchone()
         return bytes(row[0]) if row else default
 
@@ -119,6 +120,7 @@ class JournalStore:
             yield JournalRow(*row)
 
     def last_line(self) -> bytes | None:
+        """Return the line of the last event, None in an empty journal."""
         row = self._db.execute("SELECT line FROM events ORDER BY seq DESC LIMIT 1").fetchone()
         return row[0] if row else None
 
@@ -153,6 +155,7 @@ class JournalStore:
         self._db.close()
 
     def remove(self) -> None:
+        """Close the database, and delete its file with those that SQLite keeps beside it."""
         self._db.close()
         for suffix in ("", "-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
@@ -172,6 +175,7 @@ class _Transaction:
         self._db.execute("BEGIN IMMEDIATE")
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Commit, or roll back after an error, also after one of the commit itself."""
         if kind is None:
             try:
                 self._db.execute("COMMIT")
@@ -182,5 +186,6 @@ class _Transaction:
             self._rollback()
 
     def _rollback(self) -> None:
+        """Roll back, unless SQLite has done so by itself."""
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")

@@ -82,6 +82,8 @@ def _repeats_a_key(text: str, value: object) -> bool:
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> None:
+    """Raise ValueError for an object in which a key stands twice: parsers differ in which of them
+    counts."""
     names = {name for name, _ in pairs}
     if len(names) < len(pairs):
         raise ValueError("a key stands there twice")
@@ -130,6 +132,8 @@ def map_parts(text: str, boundary: str, change: Callable[[str, str, str], str]) 
 
 
 def _map_part(part: str, change: Callable[[str, str, str], str]) -> str:
+    """Change the content of one part of a form, which ``change`` gets with the field's name and the
+    part's head."""
     head, gap, body = part.partition("\r\n\r\n")
     if not gap:
         return change("", "", part)
@@ -140,11 +144,13 @@ def _map_part(part: str, change: Callable[[str, str, str], str]) -> str:
 
 
 def _mask_multipart(text: str, mime: str, masker: Masker) -> str:
+    """Mask each field of a form by its name, and each unnamed part as a body of its own."""
     boundary = boundary_of(mime)
     if boundary is None:
         return MASK  # without its boundary nobody can say where a password is
 
     def change(name: str, head: str, content: str) -> str:
+        """Mask one part's content: by its field's name, or as a body where it has none."""
         return masker.mask_value(name, content) if name else mask_body(content, "", masker)
 
     return map_parts(text, boundary, change)
@@ -154,6 +160,7 @@ def _mask_broken_json(text: str, masker: Masker) -> str:
     """Mask values behind their quoted names in JSON that is cut, wrapped or broken."""
 
     def change(pair: re.Match[str]) -> str:
+        """Mask the value of one pair of name and value, with the quote that a cut text lacks."""
         quoted, number = pair[3], pair[4]
         value = quoted or number
         if not value or not masker.is_secret(pair[2], value):
@@ -168,6 +175,7 @@ def _mask_markup(text: str, masker: Masker) -> str:
     """Mask elements and attributes by name: ``<password>…</password>``, ``<user token="…">``."""
 
     def mask_attribute(attribute: re.Match[str]) -> str:
+        """Mask one attribute's value, in the quotes that it had."""
         quotation_mark = attribute[3][0]
         value = html.unescape(attribute[3][1:-1])
         if not masker.is_secret(attribute[2], value):
@@ -175,6 +183,7 @@ def _mask_markup(text: str, masker: Masker) -> str:
         return f"{attribute[1]}{quotation_mark}{MASK}{quotation_mark}"
 
     def mask_element(element: re.Match[str]) -> str:
+        """Mask the text of one element, if the element's name or the text itself is secret."""
         value = html.unescape(element[3].strip())
         if not value or not masker.is_secret(element[2], value):
             return element[0]
@@ -199,6 +208,8 @@ def _mask_tags(text: str, masker: Masker) -> str:
 
 
 def _mask_tag(tag: str, masker: Masker) -> str:
+    """Mask what a field or a `meta` element holds, where its type, its name or its id says that it
+    is secret."""
     attributes = {attribute[1].lower(): attribute for attribute in _ATTRIBUTE.finditer(tag)}
     texts = {name: _attribute_text(attribute) for name, attribute in attributes.items()}
     held = "value" if "value" in attributes else "content"

@@ -117,6 +117,7 @@ def is_card(digits: str) -> bool:
 
 
 def _has_issuer(digits: str) -> bool:
+    """Whether a number begins as those of an issuer of cards do, and is as long."""
     return any(
         len(digits) in lengths and low <= int(digits[: len(str(low))]) <= high
         for low, high, lengths in _ISSUERS

@@ -97,6 +97,8 @@ class Masker:
         return self.mask_text(value)
 
     def _mask_cookie(self, part: str) -> str:
+        """Mask one cookie; only those that a task shows keep their value, and secrets in it are
+        masked there too."""
         name, mark, value = part.strip().partition("=")
         if name in self.shown and not self.is_secret_name(name):
             return f"{name}={self.mask_text(value)}"
@@ -130,6 +132,8 @@ class Masker:
         return masked
 
     def _mask_json(self, value: object, name: str, depth: int) -> object:
+        """Mask a value that stands under ``name``, and all within it. ``depth`` counts containers
+        around it."""
         if isinstance(value, str):
             return self._mask_value(name, value, depth, within=0)
         if isinstance(value, dict | list):
@@ -145,6 +149,7 @@ class Masker:
     def _mask_container(
         self, value: dict[str, object] | list[object], name: str, depth: int
     ) -> object:
+        """Mask what is in an object or a list; a list's items stand under the list's own name."""
         if depth >= MAX_DEPTH:
             return MASK
         if isinstance(value, dict):
@@ -164,6 +169,8 @@ class Masker:
         return self.mask_text(value)
 
     def _mask_inner_json(self, name: str, value: str, depth: int) -> str:
+        """Mask a text that is JSON itself; any other as a text. What holds no secret comes back as
+        it was written."""
         try:
             inner = orjson.loads(value)
         except orjson.JSONDecodeError:
@@ -254,9 +261,11 @@ class Masker:
         return masked + hash_mark + self._mask_pairs(fragment, within)
 
     def _mask_pairs(self, text: str, within: int) -> str:
+        """Mask each pair of a query; ``within`` counts the addresses around it."""
         return "&".join(self._mask_pair(pair, within) for pair in text.split("&"))
 
     def _mask_path(self, path: str) -> str:
+        """Mask a path, with parameters in it; what holds no secret keeps its percent-encoding."""
         if ";" in path:  # as in /cart;jsessionid=...
             path = _PATH_PARAMETER.sub(self._mask_path_parameter, path)
         plain = unquote(path)
@@ -264,12 +273,16 @@ class Masker:
         return path if masked == plain else quote(masked, safe="/:*@!$&'()+,;=~-._[]")
 
     def _mask_path_parameter(self, parameter: re.Match[str]) -> str:
+        """Mask the value of one parameter of a path, where its name or its looks say that it is
+        secret."""
         name, value = parameter[1], parameter[2]
         if self.is_secret(unquote(name), unquote(value)):
             return f";{name}={MASK}"
         return parameter[0]
 
     def _mask_pair(self, pair: str, within: int) -> str:
+        """Mask one pair of a query, or a query that is one value; what holds no secret keeps its
+        encoding."""
         name, mark, value = pair.partition("=")
         if not mark:
             name, value = "", pair

@@ -84,6 +84,8 @@ class Command:
         return self._mask_option(word)
 
     def _mask_option(self, word: str) -> str | None:
+        """Note that a password or a user comes as the next word, or mask one that is attached.
+        None: the word stays."""
         form = self._form
         if word in form.separate:
             self._next = "password"
@@ -106,5 +108,6 @@ class Command:
         return None
 
     def _mask_user(self, word: str) -> str | None:
+        """Mask the password behind a user's name; None where there is none."""
         user, mark, password = word.partition(self._form.between)
         return f"{user}{mark}{self._sign}" if password else None

@@ -119,6 +119,7 @@ class CallBrackets:
         running.has_step = True
 
         def on_answer(answer: asyncio.Future[bytes]) -> None:
+            """Note the number of the step that began, or that the call is no step."""
             try:
                 sent.step.number = int(read_answer(answer.result())["step"])
             except (ReportError, OSError, ValueError, KeyError) as error:
@@ -127,6 +128,7 @@ class CallBrackets:
         self._await_answer(sent.answer, on_answer)
 
     def _lose_begin(self, running: RunningCall, step: BegunStep, why: str) -> None:
+        """Go on without a step for a call whose step could not begin; a gap says why."""
         self._missed |= dict.fromkeys((CALLED, RETURNED), f"a tool call is no step: {why}")
         log.warning("A tool call is no step.", tool=running.tool, why=why)
         running.has_step = False
@@ -240,6 +242,7 @@ class CallBrackets:
         return running
 
     def _find_obstacle(self, key: tuple[Hashable, str]) -> str | None:
+        """Say why a call can't be made a step; None where it can."""
         if key in self._running:
             return f"a call of the same id, {key[1]}, runs"
         if len(self._running) >= MAX_RUNNING:
@@ -254,6 +257,8 @@ class CallBrackets:
             self._report_return(self._waiting.pop(key), None, "no input was given")
 
     def _report_return(self, running: RunningCall, result: object, error: str | None) -> None:
+        """Report what a call came back with: at once where the daemon keeps up, else in its
+        turn."""
         body: dict[str, object] = {"call": running.call, "ok": error is None}
         if result is not None:
             body["result"] = event_value(result, self._masker)
@@ -276,6 +281,7 @@ class CallBrackets:
         return True
 
     def _note_returned(self, answer: asyncio.Future[bytes]) -> None:
+        """Note a gap in what calls came back with where the daemon did not take it."""
         try:
             read_answer(answer.result())
         except (ReportError, OSError, ValueError) as error:
@@ -283,11 +289,13 @@ class CallBrackets:
             log.warning("The daemon was not told of a tool call.", why=str(error))
 
     def _report(self, report: Callable[[], Awaitable[None]]) -> None:
+        """Queue a report; the first one starts the task that makes them in their order."""
         if self._worker is None:
             self._worker = asyncio.create_task(self._work(), name="steps of tool calls")
         self._reports.put_nowait(report)
 
     async def _work(self) -> None:
+        """Make one report after the other; one that the daemon refuses stops none of the others."""
         while True:
             report = await self._reports.get()
             self._is_reporting = True
@@ -300,6 +308,8 @@ class CallBrackets:
                 self._reports.task_done()
 
     async def _begin(self, beginning: _Beginning) -> None:
+        """Begin a step with these calls, or add them to the step that runs; a call that came too
+        late is a gap."""
         if beginning.is_late and beginning.sent is None:
             await self._miss((CALLED, RETURNED), "a tool call passed before its step could begin")
             return
@@ -347,6 +357,7 @@ class CallBrackets:
                 del self._missed[kind]
 
     async def _finish(self, running: RunningCall, body: dict[str, object]) -> None:
+        """Report a call's return; the last one of its step ends the step."""
         if not running.has_step or self._step is None:
             return
         step, is_last = self._step, self._leave(running)

@@ -134,6 +134,7 @@ class _Lines(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
+        """Whether lines can be sent and answered now: the connection and its bell stand."""
         is_standing = self._transport is not None and not self._transport.is_closing()
         return is_standing and self.accepted.done() and (self._bell is None or self._bell.is_open)
 
@@ -142,6 +143,7 @@ class _Lines(asyncio.Protocol):
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Fail everybody who waits for an answer, with the reason."""
         self._transport = None
         why = exc or ConnectionError("the daemon closed the connection")
         if not self.accepted.done():
@@ -153,6 +155,8 @@ class _Lines(asyncio.Protocol):
         self._answers.clear()
 
     def data_received(self, data: bytes) -> None:
+        """Take the daemon's answers line by line, the first one being that of HTTP; lines about
+        being clear answer nobody."""
         self._kept += data
         if not self.accepted.done():
             head, mark, rest = self._kept.partition(b"\r\n\r\n")
@@ -177,6 +181,7 @@ class _Lines(asyncio.Protocol):
             self.close()
 
     def _take_answer(self, waiting: asyncio.Future[bytes], line: bytes) -> None:
+        """Give an answer to who waits for it, if anybody still does."""
         if waiting is self._begun:
             self._begun = None
         if not waiting.done():
@@ -193,6 +198,7 @@ class _Lines(asyncio.Protocol):
         self._ring()
 
     def write(self, data: bytes) -> None:
+        """Write bytes to the daemon. Raises ConnectionError once the connection is closed."""
         if self._transport is None:
             raise ConnectionError("the daemon closed the connection")
         self._transport.write(data)
@@ -218,6 +224,7 @@ class _Lines(asyncio.Protocol):
         return answer
 
     def _ring(self) -> None:
+        """Wake the daemon by its bell to read what was written meanwhile."""
         self._stop_ringing()
         self._unheard_since = None
         if self._bell is not None and self._bell.is_open:
@@ -234,6 +241,7 @@ class _Lines(asyncio.Protocol):
         self._ringing = loop.call_at(due, self._ring)
 
     def _stop_ringing(self) -> None:
+        """Cancel the bell that is due, if there is one."""
         if self._ringing is not None:
             self._ringing.cancel()
             self._ringing = None
@@ -251,6 +259,8 @@ class _Lines(asyncio.Protocol):
         return answer, is_first
 
     def _may_pass(self, line: bytes) -> bool:
+        """Whether a call may go on before its step is answered: the daemon has nothing left to look
+        at, and the line is short."""
         is_clear = self.is_clear or (self.is_ahead and len(self._answers) < MAX_AHEAD)
         return is_clear and self._bell is not None and len(line) <= MAX_PASSING
 
@@ -280,6 +290,7 @@ def read_answer(raw: bytes) -> dict[str, Any]:
 def _return_line(
     step: BegunStep, returned: Mapping[str, object], *, is_last: bool
 ) -> dict[str, object]:
+    """Return the line that reports a return, and ends the step with the last one."""
     line: dict[str, object] = {"return": returned}
     if is_last:
         line["end"] = step.number
@@ -311,6 +322,7 @@ class DaemonPort:
         return None
 
     def send_begin(self, action: object, call: Mapping[str, object]) -> SentBegin | None:
+        """Begin a step without waiting for its number; None where the daemon is not connected."""
         try:
             lines = self._connected()
             if lines is None:
@@ -325,6 +337,8 @@ class DaemonPort:
     def send_return(
         self, step: BegunStep, returned: Mapping[str, object], *, is_last: bool
     ) -> asyncio.Future[bytes] | None:
+        """Report a return without waiting; None where the step is of another connection or
+        episode."""
         try:
             lines = self._connected()
             if lines is None or self._where["episode"] != step.episode:
@@ -353,12 +367,14 @@ class DaemonPort:
         return BegunStep(str(self._where["episode"]), int(begun["step"]))
 
     def is_connected(self) -> bool:
+        """Whether a daemon is connected that can take lines now."""
         try:
             return self._connected() is not None
         except (OSError, ValueError, KeyError):
             return False
 
     def is_current(self, step: BegunStep) -> bool:
+        """Whether a step is of the episode that the daemon works on now."""
         try:
             return bool(_read_address(_running(self._state))["episode"] == step.episode)
         except (OSError, ValueError, KeyError):
@@ -379,6 +395,7 @@ class DaemonPort:
         await self._ask({"missed": list(kinds), "reason": reason}, None)
 
     async def close(self) -> None:
+        """Close the connection to the daemon, if there is one."""
         if self._lines is not None:
             self._lines.close()
         self._lines = None
@@ -456,6 +473,7 @@ class DaemonPort:
         return lines
 
     async def _connect_socket(self, path: str | Path) -> _Lines:
+        """Connect to the daemon's socket twice: for the lines, and for the bell that wakes it."""
         loop = asyncio.get_running_loop()
         _, lines = await loop.create_unix_connection(_Lines, os.fspath(path))
         self._lines = lines

@@ -35,6 +35,7 @@ def event_text(text: str, masker: Masker) -> str:
 
 
 def _bound(value: object, depth: int) -> object:
+    """Return a value cut to what an event may hold; numbers that JSON can't hold become texts."""
     if isinstance(value, str):
         return _cut(value)
     if isinstance(value, dict | list):

@@ -51,6 +51,8 @@ class LineSplitter:
         return StreamPiece(rest, is_line=True)
 
     def _take(self, part: bytes, *, is_end: bool) -> StreamPiece:
+        """Return the next piece of the stream, whole or a part of a line that is too long to be
+        read."""
         raw = bytes(self._kept) + part if self._kept else part
         self._kept.clear()
         is_line = is_end and not self._is_long and len(raw) <= self._max_bytes
@@ -88,6 +90,8 @@ class EventSplitter:
                 yield from self._complete()
 
     def _add(self, line: bytes) -> None:
+        """Add one line of an event: its data, as far as it is not too long, or that it has an
+        id."""
         name, _, value = line.partition(b":")
         if name == b"id":
             self._has_id = True
@@ -97,6 +101,8 @@ class EventSplitter:
             self._data.append(value.removeprefix(b" "))
 
     def _complete(self) -> Iterator[StreamEvent]:
+        """Give the event that an empty line ends, without data where that was too long to be
+        read."""
         if self._is_unread:
             yield StreamEvent(None, self._has_id)
         elif self._data or self._has_id:

@@ -61,6 +61,7 @@ def read_messages(raw: bytes) -> list[Message]:
 
 
 def _objects(raw: bytes) -> Iterator[Mapping[str, object]]:
+    """Yield the messages of a body: one, or several in a list."""
     value = _parse(raw)
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict):
@@ -108,6 +109,7 @@ def _parse_flattened(raw: bytes) -> object:
 
 
 def _as_message(value: Mapping[str, object]) -> Message | None:
+    """Return a message as a call of a tool, a cancellation or a return; None for all others."""
     method = value.get("method")
     if method is None:
         return _as_return(value)
@@ -128,6 +130,8 @@ def _as_message(value: Mapping[str, object]) -> Message | None:
 
 
 def _as_return(value: Mapping[str, object]) -> ToolReturn | None:
+    """Return the answer to a call: its result, its error, or that it waits for input. None for what
+    answers nothing."""
     if not _is_id(value.get("id")):
         return None
     request = _id_text(value["id"])
@@ -165,12 +169,14 @@ def summarize_result(result: Mapping[str, object]) -> dict[str, object]:
 
 
 def _describe_error(error: object) -> str:
+    """Return an error of JSON-RPC as its code and message."""
     if isinstance(error, dict):
         return f"{error.get('code')} {error.get('message')}"
     return str(error)
 
 
 def _is_id(value: object) -> bool:
+    """Whether a value can be the id of a request: a text or a number."""
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 

@@ -89,6 +89,7 @@ async def pass_requests(
 
 
 async def _pass_request(piece: StreamPiece, server: ByteWriter, brackets: CallBrackets) -> None:
+    """Begin steps for the calls in a line, then pass it on; a cancellation ends its call."""
     messages = read_messages(piece.raw) if piece.is_line else []
     calls = [message for message in messages if isinstance(message, ToolRequest)]
     if calls:
@@ -143,6 +144,8 @@ async def _drain(client: ByteWriter) -> bool:
 
 
 def _note_answers(piece: StreamPiece, brackets: CallBrackets) -> None:
+    """Finish the calls that a line answers; after a line that is too long nobody knows which it
+    answered."""
     if not brackets.is_running():
         return
     if not piece.is_line:
@@ -175,6 +178,7 @@ class _File:
         return os.read(self._descriptor, n)
 
     def write(self, data: bytes) -> None:
+        """Write all of the data, in as many writes as it takes."""
         while data:
             data = data[os.write(self._descriptor, data) :]
 
@@ -196,6 +200,7 @@ def _take_over(descriptor: int, mode: int) -> int:
 
 
 async def _open_reader(descriptor: int) -> ByteReader:
+    """Open a descriptor for reading without blocking the loop; files are read as they are."""
     if _is_file(descriptor):
         return _File(descriptor)
     loop = asyncio.get_running_loop()
@@ -216,6 +221,7 @@ async def _open_passing(descriptor: int, client: ByteWriter) -> PassingReader:
 
 
 async def _open_writer(descriptor: int) -> ByteWriter:
+    """Open a descriptor for writing without blocking the loop; files are written as they are."""
     if _is_file(descriptor):
         return _File(descriptor)
     loop = asyncio.get_running_loop()
@@ -228,5 +234,6 @@ async def _open_writer(descriptor: int) -> ByteWriter:
 
 
 def _is_file(descriptor: int) -> bool:
+    """Whether a descriptor is of a file, which no loop can wait for."""
     mode = os.fstat(descriptor).st_mode
     return not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))

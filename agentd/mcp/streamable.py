@@ -58,6 +58,8 @@ class HttpGateway:
         self._posts = count()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Pass one request on, and stop when its client goes away; names of other machines are
+        refused."""
         if scope["type"] != "http":
             raise RuntimeError(f"scope: expected http, got {scope['type']}")
         headers = dict(scope["headers"])
@@ -84,6 +86,8 @@ class HttpGateway:
             leaving.cancel()
 
     async def _pass(self, exchange: _Exchange) -> None:
+        """Pass a request on under its session; without an answer its calls are lost, and 502 says
+        so."""
         session: Hashable = exchange.session or f"post {next(self._posts)}"
         if exchange.method == "POST":
             await self._read_post(exchange, session)
@@ -114,6 +118,8 @@ class HttpGateway:
                 self._brackets.cancel(session, message.request, message.reason)
 
     async def _forward(self, exchange: _Exchange, session: Hashable) -> None:
+        """Pass the answer on part by part, and read it: whole where it is one message, event by
+        event where it is a stream."""
         async with self._upstream.ask(exchange.for_server()) as answer:
             await exchange.start(answer)
             kind = answer.header(b"content-type").partition(";")[0].strip().lower()
@@ -131,6 +137,7 @@ class HttpGateway:
     async def _pass_stream(
         self, exchange: _Exchange, answer: UpstreamAnswer, session: Hashable
     ) -> None:
+        """Pass a stream of events on, each read before the client gets it."""
         events = EventSplitter()
         async for part in answer.parts:
             # Read first: what the client does next comes after the answers in it.
@@ -164,6 +171,7 @@ class HttpGateway:
             self._lose_post(exchange, session, why)
 
     def _note(self, raw: bytes, session: Hashable) -> None:
+        """Finish the calls that these messages answer."""
         for message in read_messages(raw):
             if isinstance(message, ToolReturn):
                 self._brackets.finish(session, message)
@@ -207,6 +215,7 @@ class _Exchange:
         return UpstreamRequest(self.method, self.path, headers, self.body, self.rest)
 
     async def start(self, answer: UpstreamAnswer) -> None:
+        """Send the head of the server's answer, without what is said of that connection alone."""
         self.is_started = True
         headers = [one for one in answer.headers if one[0] not in _HOP_BY_HOP]
         await self.send(
@@ -233,6 +242,7 @@ async def _read(receive: Receive) -> tuple[bytes, AsyncIterator[bytes] | None]:
 
 
 async def _read_on(receive: Receive) -> AsyncIterator[bytes]:
+    """Yield the rest of a body that was not read at once."""
     while True:
         message = await receive()
         yield message.get("body", b"")
@@ -247,6 +257,7 @@ def _stop_passing(work: asyncio.Task[Any], leaving: asyncio.Task[None]) -> None:
 
 
 async def _wait_disconnected(receive: Receive) -> None:
+    """Return when the client has gone away."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -273,6 +284,7 @@ class _GatewayServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: Any = None) -> None:
+        """Listen, and log the address once a free port is known."""
         await super().startup(sockets)
         if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]

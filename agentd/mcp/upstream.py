@@ -74,6 +74,8 @@ class TransportUpstream:
 
     @asynccontextmanager
     async def ask(self, request: UpstreamRequest) -> AsyncIterator[UpstreamAnswer]:
+        """Send a request and give its answer while it comes. Raises `UpstreamError` for a server
+        that does not answer."""
         asked = httpx.Request(
             request.method,
             self._base + request.path,
@@ -234,6 +236,7 @@ class _ServerConnection(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        """Parse what came, and pause reading while too much of it waits to be passed on."""
         if self._parser is None or self._is_done:
             self._fail("it sent more than its answer")
             return
@@ -258,6 +261,7 @@ class _ServerConnection(asyncio.Protocol):
             self._fail("it closed the connection")
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Fail an answer that is not whole, and let go who waits to write."""
         self._transport = None
         if not self._is_done:
             self._fail(str(exc) if exc is not None else "it closed the connection")
@@ -267,6 +271,7 @@ class _ServerConnection(asyncio.Protocol):
         self._is_full = True
 
     def resume_writing(self) -> None:
+        """Let go who waits until the server takes more."""
         self._is_full = False
         if self._writer is not None and not self._writer.done():
             self._writer.set_result(None)
@@ -274,11 +279,13 @@ class _ServerConnection(asyncio.Protocol):
     # -- what the parser calls
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        """Note a header of the answer. Raises `UpstreamError` behind a whole answer."""
         if self._is_done:
             raise UpstreamError("it sent more than its answer")
         self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
+        """Note the answer's status; one below 200 is followed by another answer."""
         assert self._parser is not None
         self.status = self._parser.get_status_code()
         if self.status < httpx.codes.OK:
@@ -288,12 +295,15 @@ class _ServerConnection(asyncio.Protocol):
             self._is_done, self._can_be_kept = True, False
 
     def on_body(self, body: bytes) -> None:
+        """Keep a part of the body until it is passed on."""
         if self._is_done:
             return  # of an answer to HEAD, which has none
         self._parts.append(body)
         self._waiting += len(body)
 
     def on_message_complete(self) -> None:
+        """Note that the answer is whole, and whether another request may follow on this
+        connection."""
         assert self._parser is not None
         if not self._has_head:
             self.headers = []
@@ -304,6 +314,8 @@ class _ServerConnection(asyncio.Protocol):
     # -- the rest
 
     async def _write(self, data: bytes) -> None:
+        """Write a part of the request, and wait while the server takes no more. Raises what
+        failed."""
         if self._error is not None:
             raise self._error
         if self._transport is None or self._has_head:
@@ -315,6 +327,7 @@ class _ServerConnection(asyncio.Protocol):
             await self._writer
 
     async def _wait(self) -> None:
+        """Wait until something comes. Raises what failed once all that came was passed on."""
         if self._error is not None:
             raise self._error
         self._reader = asyncio.get_running_loop().create_future()
@@ -323,10 +336,12 @@ class _ServerConnection(asyncio.Protocol):
             raise self._error
 
     def _wake(self) -> None:
+        """Let go who waits for something to come."""
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
     def _fail(self, why: str) -> None:
+        """Note the first reason why the connection is of no use any more, and close it."""
         self._error = self._error or UpstreamError(why)
         self._wake()
         self.close()
@@ -361,6 +376,7 @@ def _check_plain(answer: UpstreamAnswer) -> None:
 
 
 async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the part of a body that was read, then the rest of it."""
     yield first
     async for part in rest:
         yield part

@@ -36,6 +36,8 @@ def read_zip(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _zip_entry(member: zipfile.ZipInfo) -> Facts:
+    """Describe one entry of a zip: name, size in bytes, and whether it is a folder, a link, or
+    encrypted."""
     entry: Facts = {"name": member.filename.rstrip("/"), "size": member.file_size}
     if member.is_dir():
         entry["folder"] = True
@@ -64,6 +66,8 @@ def read_tar(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _tar_entry(member: tarfile.TarInfo) -> Facts:
+    """Describe one entry of a tar: name, size in bytes, and whether it is a folder, a link (to
+    what), or no file at all."""
     entry: Facts = {"name": member.name.rstrip("/"), "size": member.size}
     if member.isdir():
         entry["folder"] = True
@@ -86,6 +90,8 @@ def bounded_zip(file: BinaryIO) -> None:
 
 
 def _listed(entries: list[Facts]) -> Facts:
+    """Return the entries, their count and their bytes together. Raises `HeavyError` for too
+    many."""
     if len(entries) > MAX_ENTRIES_SEEN:
         raise HeavyError(f"{len(entries)} entries")
     return {
@@ -116,6 +122,7 @@ class _Bounded(io.RawIOBase):
         self._left = UNPACKED
 
     def read(self, size: int = -1) -> bytes:
+        """Read at most a MiB at once. Raises `HeavyError` when more comes out than `UNPACKED`."""
         data = self._stream.read(min(size, 1 << 20) if size >= 0 else 1 << 20)
         self._left -= len(data)
         if self._left < 0:

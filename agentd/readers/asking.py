@@ -39,6 +39,8 @@ async def read_in_child(
 
 
 async def _read(file: int, request: ReadRequest, budget_s: float) -> ReadAnswer:
+    """Let a child process read the file, within ``budget_s`` seconds; it and what it started are
+    killed in any case."""
     try:
         child = await _start(file, request)
     except OSError as error:
@@ -57,6 +59,7 @@ async def _read(file: int, request: ReadRequest, budget_s: float) -> ReadAnswer:
 
 
 async def _start(file: int, request: ReadRequest) -> asyncio.subprocess.Process:
+    """Start the child with the file as its input, in a session and an environment of its own."""
     wal = request.get("wal")
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-m", "agentd.readers.child", orjson.dumps(request).decode()),
@@ -71,6 +74,8 @@ async def _start(file: int, request: ReadRequest) -> asyncio.subprocess.Process:
 
 
 def _parse_answer(output: bytes, code: int) -> ReadAnswer:
+    """Return the child's answer; a child that was killed, or said too much, found the file too
+    heavy."""
     if code >= 0 and 0 < len(output) <= MAX_ANSWER_BYTES:
         answer: ReadAnswer = orjson.loads(output)
         return answer

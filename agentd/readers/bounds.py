@@ -62,6 +62,8 @@ class _Clip:
         self.cut = False
 
     def value(self, value: object, depth: int) -> Any:
+        """Return ``value`` cut to the bounds on texts, lists, depth and all values together; `cut`
+        says whether something was lost."""
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             self.cut = True

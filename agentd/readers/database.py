@@ -60,6 +60,8 @@ def _open(data: bytes, wal: bytes, folder: str | None) -> Iterator[sqlite3.Conne
 
 
 def _read(database: sqlite3.Connection, query: str | None) -> Facts:
+    """Return the rows of a query, or of all tables with their counts. The database can't be written
+    to."""
     database.text_factory = lambda raw: raw.decode("utf-8", "replace")
     database.execute("PRAGMA query_only = 1")
     names = [name for (name,) in database.execute(_TABLES)]
@@ -77,6 +79,7 @@ def _read(database: sqlite3.Connection, query: str | None) -> Facts:
 
 
 def _authorize(action: int, *_: object) -> int:
+    """Allow SQLite to do what only reads; anything else is denied."""
     return sqlite3.SQLITE_DENY if action in _DENIED else sqlite3.SQLITE_OK
 
 
@@ -92,4 +95,5 @@ def _rows(database: sqlite3.Connection, name: str, query: str) -> Facts:
 
 
 def _cell(value: object) -> object:
+    """Return a cell as JSON can hold it; bytes as SQL writes them, up to 64."""
     return f"x'{value[:64].hex()}'" if isinstance(value, bytes) else value

@@ -44,10 +44,12 @@ def read_docx(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _table(table: Any) -> Facts:
+    """Return a table's cells as rows of texts, under no name."""
     return sheet("", [[cell.text for cell in row.cells] for row in table.rows])
 
 
 def _without_empty(facts: Facts) -> Facts:
+    """Return the facts that say something; empty, false and missing ones are left out."""
     return {name: value for name, value in facts.items() if value}
 
 
@@ -72,11 +74,13 @@ def _paragraph(paragraph: Any) -> Facts:
 
 
 def _style_name(paragraph: Any) -> str | None:
+    """Return the name of a paragraph's style, None without one."""
     style = paragraph.style
     return None if style is None else style.name
 
 
 def _alignment_name(paragraph: Any) -> str | None:
+    """Return how a paragraph is aligned, in small letters; None where its style decides."""
     alignment = paragraph.alignment
     return None if alignment is None else alignment.name.lower()
 
@@ -90,6 +94,7 @@ def _common(values: Iterable[object]) -> object:
 
 
 def _size(run: Any) -> Any:
+    """Return a run's size in points, None where its style decides."""
     size = run.font.size
     return None if size is None else size.pt
 
@@ -103,6 +108,7 @@ def _color(run: Any) -> str | None:
 
 
 def _text(paragraphs: Any) -> str:
+    """Return the texts of all paragraphs, one a line."""
     return "\n".join(paragraph.text for paragraph in paragraphs)
 
 
@@ -166,6 +172,7 @@ class _OdtLooks:
 
 
 def _odt_paragraph(element: Any, looks: _OdtLooks) -> Facts:
+    """Describe one paragraph or heading: its text, style, level, and whether it is bold."""
     level = getattr(element, "level", None)
     found = {
         "style": element.style,

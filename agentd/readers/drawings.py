@@ -42,6 +42,7 @@ def read_svg(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _svg_element(element: Any) -> Facts:
+    """Describe one element of a picture: its tag, its style by property, and what a text says."""
     facts: Facts = {"tag": _local(element.tag)}
     if element.get("style"):
         facts["style"] = _style(element.get("style"), ":")
@@ -116,6 +117,8 @@ def _drawio_cell(element: Any, outer: Any) -> tuple[str, Facts]:
 
 
 def _drawio_facts(element: Any) -> Facts:
+    """Describe one cell of a diagram: its ends, whether it is an edge, and its style by
+    property."""
     found: Facts = {name: element.get(name) for name in ("source", "target") if element.get(name)}
     if element.get("edge") == "1":
         found["edge"] = True
@@ -154,6 +157,7 @@ def _unpacked(text: str, left: int) -> bytes:
 
 
 def _parsed(data: bytes) -> Any:
+    """Parse XML. Raises `HeavyError` for declared entities, `DamagedError` for what is no XML."""
     from xml.etree.ElementTree import ParseError
 
     from defusedxml import DefusedXmlException

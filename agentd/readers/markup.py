@@ -36,6 +36,8 @@ def read_xml(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _element(element: Any, depth: int) -> Any:
+    """Return an element as a value: its text alone, or an object of attributes (@name), children
+    and text; None beyond `MAX_DEPTH`."""
     if depth > MAX_DEPTH:
         return None
     value: Facts = {f"@{_local(name)}": text for name, text in element.attrib.items()}
@@ -85,9 +87,11 @@ def read_html(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _table(table: Any) -> Facts:
+    """Return the cells of an HTML table, row by row."""
     rows = [[_text(cell) for cell in row.iter("td", "th")] for row in table.iter("tr")]
     return sheet("", rows)
 
 
 def _text(element: Any) -> str:
+    """Return all text below an element, white space folded; "" for no element."""
     return "" if element is None else " ".join("".join(element.itertext()).split())

@@ -59,5 +59,6 @@ def _track(track: object, names: dict[str, str]) -> Facts:
 
 
 def _motion(track: object) -> Facts:
+    """Return the frames a second of a video's track, and how many degrees it is turned."""
     facts = _track(track, {"fps": "frame_rate", "rotation": "rotation"})
     return {name: round(float(value), 3) for name, value in facts.items()}

@@ -45,6 +45,8 @@ def mime_of(head: bytes, name: str) -> str | None:
 
 
 def _is_text(head: bytes) -> bool:
+    """Whether a beginning is that of a text: it has a mark of UTF-16, or no bytes that texts don't
+    have."""
     return head.startswith((b"\xff\xfe", b"\xfe\xff")) or not head.translate(None, _TEXT)
 
 
@@ -63,6 +65,7 @@ def _text_type(head: bytes, by_name: str | None) -> str:
 
 
 def _is_json(text: bytes) -> bool:
+    """Whether the bytes are one whole value of JSON."""
     try:
         orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -71,4 +74,5 @@ def _is_json(text: bytes) -> bool:
 
 
 def _is_textual(mime: str) -> bool:
+    """Whether files of a type are read as text, too."""
     return mime.startswith("text/") or mime in _TEXTUAL or mime.endswith(("+xml", "+json"))

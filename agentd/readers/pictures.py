@@ -53,6 +53,8 @@ def read_image(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _measures(rgba: PIL.Image.Image) -> Facts:
+    """Return what tests of pictures compare: hash, brightness, contrast, saturation, transparency,
+    mean colour, and a small grey copy."""
     from PIL import Image, ImageStat
 
     from agentd.readers import picture_measures

@@ -105,6 +105,7 @@ def _sheet(page: Any, written: Any) -> Facts:
 
 
 def _formulas(rows: Iterable[Iterable[Any]]) -> dict[str, Any]:
+    """Return the first `MAX_FORMULAS` formulas by their cells."""
     cells = (cell for cell in chain.from_iterable(rows) if cell.data_type == "f")
     return {
         cell.coordinate: getattr(cell.value, "text", cell.value)
@@ -130,6 +131,7 @@ def read_ods(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _ods_sheet(table: Any) -> Facts:
+    """Return a sheet's rows up to the bounds, and its size in rows and columns."""
     table.rstrip(aggressive=True)
     rows = [list(row)[:MAX_COLUMNS] for row in islice(table.iter_values(), MAX_ITEMS + 1)]
     return sheet(table.name, rows) | {"size": [table.height, table.width]}

@@ -31,6 +31,8 @@ def read_pptx(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _slide(slide: Any) -> Facts:
+    """Describe one slide: title, texts, images, layout, and where there are some, transition and
+    notes."""
     shapes = slide.shapes
     texts = [shape.text_frame.text for shape in shapes if shape.has_text_frame]
     facts: Facts = {
@@ -60,6 +62,8 @@ def read_odp(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _odp_slide(document: Any, page: Any) -> Facts:
+    """Describe one slide of OpenDocument: title, texts, images, kinds of shapes, and where there
+    are some, transition and notes."""
     shapes = page.get_elements(_ODP_SHAPES)
     loose = page.get_elements("text:p")
     texts = ["\n".join(_paragraphs(shape)) for shape in shapes]
@@ -79,6 +83,7 @@ def _odp_slide(document: Any, page: Any) -> Facts:
 
 
 def _paragraphs(element: Any) -> list[str]:
+    """Return the texts of all paragraphs below an element that are not empty."""
     found = element.get_elements("descendant::text:p")
     return [text for one in found if (text := one.inner_text)]
 
@@ -92,11 +97,13 @@ def _shape_type(shape: Any) -> str:
 
 
 def _odp_transition(document: Any, page: Any) -> bool:
+    """Whether a slide's style lets it come in by a transition."""
     name = page.get_attribute("draw:style-name")
     style = document.get_style("drawing-page", name) if name else None
     return style is not None and bool(style.get_elements(_ODP_TRANSITION))
 
 
 def _facts(slides: list[Facts], count: int) -> Facts:
+    """Return all slides with their text as one; ``count`` is how many the file has."""
     text = "\n".join(text for slide in slides for text in slide["texts"])
     return {"text": text, "slides": slides, "count": count, "cut": count > len(slides)}

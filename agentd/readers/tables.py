@@ -28,6 +28,7 @@ def read_csv(file: BinaryIO, request: ReadRequest) -> Facts:
 
 
 def _guess_delimiter(text: str) -> str:
+    """Return what separates the cells of a text; a comma where nothing tells."""
     # Nothing else of the sniffer's guess is used: a beginning without "" does not say that there is
     # none.
     try:

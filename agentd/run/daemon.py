@@ -60,6 +60,8 @@ async def run(
 
 
 def _service(settings: RunSettings, client: httpx.AsyncClient, token: str | None) -> Service:
+    """Return the way to the service for this episode, with the token that is given or that lies in
+    its file."""
     # The variable by which OpenTelemetry passes a trace on to a process that is started.
     parent = TraceParent.parse(os.environ.get("TRACEPARENT", ""))
     if token is not None:
@@ -128,6 +130,8 @@ class Daemon:
             raise self._refused
 
     async def _serve(self, session: Session, stopped: asyncio.Task[bool]) -> None:
+        """Meet the service's log, start the sources, then send events and take commands until the
+        episode is closed or the daemon stopped."""
         shipper = Shipper(session.recorder, self._service, adopted=session.adopted)
         # An older journal may have been put back: it does not know what it lacks, and the service
         # does.
@@ -156,6 +160,8 @@ class Daemon:
         ship: asyncio.Task[None],
         listen: asyncio.Task[None],
     ) -> None:
+        """Wait until the daemon is stopped or the episode closed, and judge each of the two ways to
+        the service that ends before."""
         closed = asyncio.create_task(session.conductor.closed.wait(), name="closed")
         waiting: set[asyncio.Task[bool] | asyncio.Task[None]] = {stopped, closed, ship, listen}
         try:

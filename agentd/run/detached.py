@@ -127,6 +127,7 @@ class _Child:
         return error
 
     def _must_live(self) -> None:
+        """Raise the error that the daemon ended with, once it has ended."""
         if self._over:
             return
         pid, status = os.waitpid(self._pid, os.WNOHANG)

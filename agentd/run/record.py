@@ -81,6 +81,8 @@ async def _record(
     stop: asyncio.Event,
     opened: Opened | None,
 ) -> int:
+    """Record one episode into a file. Return the exit status; raises `AgentdError` where the disk
+    could not keep all."""
     state = settings.state
     session = Session(settings, state, _episode(state), plan)
     try:
@@ -105,6 +107,8 @@ async def _record(
 
 
 async def _watch(session: Session, stop: asyncio.Event, *, auto: bool) -> None:
+    """Wait until the recording is stopped or closed; with ``auto`` a step begins once all sources
+    are ready."""
     waits = {
         name: asyncio.create_task(what, name=name)
         for name, what in (

@@ -111,6 +111,7 @@ class _Routes:
         return hmac.compare_digest(given, self._expected)
 
     def _authorize(self, request: Request) -> None:
+        """Raise `ControlProblemError`, 401, for a request without the control token."""
         if not self._has_token(request):
             raise ControlProblemError(
                 401,
@@ -124,6 +125,7 @@ class _Routes:
         return _as_response(await self._conductor.begin(**body))
 
     async def end(self, request: Request) -> Response:
+        """End a step; with `wait=seal` answer once it is sealed, with what sealed it."""
         self._authorize(request)
         await body_of(request, {})
         wait = request.query_params.get("wait")
@@ -159,6 +161,8 @@ class _Routes:
         return _as_response(await self._conductor.close(reason, truncated=truncated))
 
     async def ready(self, request: Request) -> Response:
+        """Answer which sources see, after at most `wait_ms` milliseconds of waiting for all of
+        them."""
         self._authorize(request)
         wait_ms = _parse_wait(request.query_params.get("wait_ms", "0"))
         sources = self._health.sources
@@ -171,6 +175,7 @@ class _Routes:
         )
 
     async def healthz(self, request: Request) -> Response:
+        """Answer that the daemon lives, and who has the token also how it does."""
         return answer(self._health.facts() if self._has_token(request) else {"status": "ok"})
 
 
@@ -186,6 +191,7 @@ def _step_of(request: Request) -> int:
 
 
 def _parse_wait(text: str) -> int:
+    """Read the milliseconds of `wait_ms`. Raises a problem, 422, for what is none, or too many."""
     is_number = text.isascii() and text.isdecimal() and len(text) <= 9
     if not is_number or int(text) > WAIT_MS:
         raise field_problem("wait_ms", text, f"milliseconds from 0 to {WAIT_MS}")
@@ -289,6 +295,7 @@ class ControlPort:
 
 
 def _listener(port: int) -> socket.socket:
+    """Return a socket that listens on loopback. Raises `UsageError` where the port is taken."""
     # The protocol by name: asyncio turns Nagle's delay off only on sockets that say that they are
     # TCP, and without that an answer in two writes waits 40 ms for the other side's
     # acknowledgement.
@@ -315,6 +322,8 @@ def _listen_beside(path: Path) -> socket.socket | None:
 
 
 def _unix_listener(path: Path) -> socket.socket:
+    """Return a socket that listens under a path, for its owner alone. Raises `UsageError` where it
+    can't be made."""
     _remove_left(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

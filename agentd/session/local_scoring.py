@@ -51,6 +51,7 @@ def load_rules(path: Path, option: str = "--edge") -> Ruleset:
 
 
 def _compile(path: Path) -> Ruleset:
+    """Read a task's file, with the rules of plug-ins that are installed, and compile it."""
     # What rules are made of comes with the extra `api`: a daemon without a task does without.
     from detectors.sdk.plugins import GROUP, FoundPlugin, take
     from detectors.task.ruleset import compile_task
@@ -95,6 +96,7 @@ class Edge:
         recorder.listen(self._on_event)
 
     def _on_event(self, source: str, kind: str) -> None:
+        """Compute rewards soon after an event that seals a step."""
         if kind in SEALING and not self._stopped:
             asyncio.get_running_loop().call_soon(self._compute)
 
@@ -121,6 +123,8 @@ class Edge:
                 self._recorder.append("journal", "reward.estimated", data)
 
     def _events(self) -> Iterator[Event]:
+        """Yield the events that the engine has not seen; estimates among them were said before a
+        restart."""
         journal = self._recorder.journal
         for event in journal.events(after=self._engine.through):
             if event.kind == "reward.estimated":

@@ -125,6 +125,8 @@ class Session:
         log.info("Listening for the harness.", address=self._port.address, state=str(self._state))
 
     async def _keep_ready_file(self) -> None:
+        """Let a file say whether all sources see, for who can't ask; try again where the disk
+        refuses."""
         file = self._state / READY
         is_shown = False
         while True:

@@ -45,6 +45,8 @@ class StepSealer:
     async def _settle(
         self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Seal
     ) -> None:
+        """Wait until the sources are through and quiet, let them look a last time, and seal with
+        the reason."""
         ended = asyncio.get_running_loop().time()
         await fence()
         why: Why = "quiet" if self._quiet_s == 0 else await self._wait_quiet(ended)

@@ -155,6 +155,7 @@ class Conductor:
                 self._go_on()
 
     def _begin_now(self, action: object, call: dict[str, Any]) -> Said:
+        """Seal the step that runs, without a wait, and begin the next one with its first call."""
         if self.steps.current is not None and not self.steps.sealed:
             self._sources.lose_step_work()
             if self.steps.ended:
@@ -230,6 +231,8 @@ class Conductor:
             self._go_on()
 
     def _finish_call(self, step: int, returned: dict[str, object]) -> Said:
+        """Record a call's return, and end the step; a return that was sent twice is recorded
+        once."""
         self._append_once("agent.tool_returned", returned, None)
         if not self.steps.ends(step):
             return self._again("step.ended")
@@ -262,6 +265,8 @@ class Conductor:
                 self._is_closing = False
 
     async def _close(self, reason: str, *, truncated: bool) -> Said:
+        """End and settle the step that runs, then close the episode; ``truncated``: it was cut
+        off."""
         if self.steps.current is not None and not self.steps.ended:
             self._say("step.ended", {"step": self.steps.current}, None)
         await self._finish(None)
@@ -322,6 +327,7 @@ class Conductor:
                     await asyncio.sleep(RETRY_S)
 
     def _again(self, kind: str) -> Said:
+        """Return the number under which an event was recorded that was asked for a second time."""
         # After `Steps.adopt` the number of the first time is not known: 0 says so.
         return self._wait_durable(self.steps.seq_of(kind) or 0)
 

@@ -146,6 +146,7 @@ class StepStreams:
             stream.close()
 
     def _on_event(self, source: str, kind: str) -> None:
+        """Tell every client whether steps may begin without a wait, as an event changes it."""
         if kind == "step.began":
             self._tell_clear(False)
         elif kind == "step.sealed" and self.conductor.is_observing:
@@ -157,6 +158,7 @@ class StepStreams:
                 stream.tell_not_ahead()
 
     def _tell_clear(self, clear: Clear) -> None:
+        """Tell every client that is connected whether the daemon is clear."""
         for stream in self.open:
             stream.tell_clear(clear)
 
@@ -184,6 +186,7 @@ class StepStream(asyncio.Protocol):
         """The step that it began last; None where that was refused."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the connection, and the descriptor by which a local one can be read early."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         found = transport.get_extra_info("socket")
@@ -229,6 +232,8 @@ class StepStream(asyncio.Protocol):
             self._write({"clear": False})
 
     def data_received(self, data: bytes) -> None:
+        """Take whole lines and keep the rest; a line that is too long ends the connection, too many
+        lines pause it."""
         *lines, rest = data.split(b"\n")
         if lines:
             lines[0] = bytes(self._kept) + lines[0]
@@ -289,9 +294,11 @@ class StepStream(asyncio.Protocol):
         return isinstance(begin["call"], dict) and self._conductor.is_clear
 
     def _is_working(self) -> bool:
+        """Whether a task answers lines now."""
         return self._work is not None and not self._work.done()
 
     async def _answer_lines(self) -> None:
+        """Answer the lines that wait, in their order, and read on once there is room."""
         while self._lines:
             line = self._lines.popleft()
             self._is_beginning = "begin" in line
@@ -307,10 +314,12 @@ class StepStream(asyncio.Protocol):
             self._is_paused = False
 
     def _write(self, answer: dict[str, object]) -> None:
+        """Write one line, unless the client is gone."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(orjson.dumps(answer) + b"\n")
 
     async def _answer(self, line: dict[str, Any]) -> dict[str, Any]:
+        """Do what a line asks, and return its answer; what was refused is an answer, too."""
         try:
             return (await self._take(line))._asdict()
         except REFUSALS as error:
@@ -319,6 +328,8 @@ class StepStream(asyncio.Protocol):
     def _answer_now(
         self, line: dict[str, Any], take: Callable[[dict[str, Any]], Said]
     ) -> dict[str, Any]:
+        """Do what a line asks without a wait, and return its answer; what was refused is an answer,
+        too."""
         try:
             return take(line)._asdict()
         except REFUSALS as error:

@@ -53,6 +53,7 @@ Make = Callable[[], Source]
 
 
 def _cdp(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
+    """Return how the browser's source is made, None where nothing says where the browser is."""
     connect = settings.connect
     if connect is not None:
         return lambda: connect(plan)
@@ -68,6 +69,7 @@ def _cdp(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
 
 
 def _files(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
+    """Return how the source of watched folders is made, None where none is watched."""
     if not settings.files:
         return None
 
@@ -80,6 +82,7 @@ def _files(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
 
 
 def _reader(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
+    """Return how the source of read files is made, None where the task reads none."""
     if not settings.files or not plan.get("file_reads"):
         return None
 
@@ -94,6 +97,7 @@ def _reader(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
 
 
 def _ax(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
+    """Return how the desktop's source is made, None where it is not asked for."""
     if not settings.desktop:
         return None
 
@@ -107,6 +111,7 @@ def _ax(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
 
 
 def _processes(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
+    """Return how the source of processes is made, None where it is not asked for."""
     whose = settings.processes
     if whose is None:
         return None
@@ -121,6 +126,7 @@ def _processes(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
 
 
 def _clipboard(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
+    """Return how the clipboard's source is made, None where it is not asked for."""
     words = settings.clipboard
     if words is None:
         return None
@@ -135,6 +141,7 @@ def _clipboard(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
 
 
 def _screen(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
+    """Return how the source of screenshots is made, None where it is not asked for."""
     if settings.screen is None:
         return None
 
@@ -148,6 +155,7 @@ def _screen(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
 
 
 def _probes(settings: DaemonSettings, plan: EpisodePlan) -> Make | None:
+    """Return how the source of probes is made, None where the task asks none."""
     if not plan.get("probes"):
         return None
 
@@ -284,6 +292,8 @@ class Supervisor:
             self._change()
 
     def _ended(self, name: str) -> None:
+        """End the gap of a source that sees again; what it never reports begins as gaps of its
+        parts."""
         if self.gaps.pop(name, None) is not None:
             self._recorder.append("journal", "gap.ended", {"source": name})
             # A gap of the whole source ends those of its parts, so these begin anew after it.
@@ -372,6 +382,8 @@ class Supervisor:
             await self.changed.wait()
 
     async def _keep(self, source: Source) -> None:
+        """Run a source, and start it again whenever it ends, each time after a longer wait;
+        meanwhile it is a gap."""
         backoff = Backoff(longest_s=MAX_RETRY_S)
         sink = self._recorder.sink(source.name)
 

@@ -100,11 +100,13 @@ class WaitingProtocol(H11Protocol):
             self._half_sent = self.loop.call_later(self.body_s, self._late)
 
     def _stop_body(self) -> None:
+        """Cancel the timer of a body that is half sent."""
         if self._half_sent is not None:
             self._half_sent.cancel()
             self._half_sent = None
 
     def _late(self) -> None:
+        """Refuse a request whose body did not come in time, and close its connection."""
         self._half_sent = None
         if self.transport.is_closing():
             return
@@ -114,12 +116,14 @@ class WaitingProtocol(H11Protocol):
         self.transport.close()
 
     def _is_known(self) -> bool:
+        """Whether the request has the control token, once, as its only authorization."""
         # None before a connection's first request.
         headers: list[tuple[bytes, bytes]] | None = self.headers
         given = [value for name, value in headers or () if name == b"authorization"]
         return len(given) == 1 and hmac.compare_digest(given[0], self.bearer)
 
     def _stop_waiting(self) -> None:
+        """Count this connection no more among those without a token."""
         timer = self.waiting.pop(self, None)
         if timer is not None:
             timer.cancel()

@@ -76,6 +76,7 @@ class CommandStream:
             raise httpx.RemoteProtocolError("the service ended its answer without a line")
 
     async def _take(self, told: dict[str, Any]) -> None:
+        """Apply the commands of one line that were not applied yet, and note that somebody follows."""
         commands: list[dict[str, Any]] = told["commands"]
         if told.get("followed") is True:
             self._shipper.follow()
@@ -86,6 +87,8 @@ class CommandStream:
             self._after = command["command"]
 
     async def _keep_trying(self, command: dict[str, Any]) -> None:
+        """Apply a command; wait as long as the journal has no room, and pass over one that can't
+        apply any more."""
         backoff = Backoff()
         while True:
             try:
@@ -110,6 +113,7 @@ class CommandStream:
                 return
 
     async def _apply(self, number: int, kind: str, data: dict[str, Any]) -> None:
+        """Do what a command says: begin, end or close, or record what the service reports."""
         conductor = self._conductor
         if kind == "step.began":
             if data.get("settle") is True:

@@ -93,6 +93,8 @@ class Service:
         return response
 
     def _check(self, response: httpx.Response) -> None:
+        """Raise for an answer after which asking again is of no use: a refused token, or an episode
+        that is gone."""
         if not spoke(response):
             return
         if response.status_code in (401, 403):

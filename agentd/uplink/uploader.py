@@ -117,6 +117,8 @@ class Shipper:
 
     @property
     def _linger_s(self) -> float:
+        """Return how many seconds events wait for others before they are sent; fewer while somebody
+        follows."""
         return FOLLOWED_S if self.is_followed else LINGER_S
 
     def _wake_within(self, seconds: float) -> None:
@@ -150,6 +152,7 @@ class Shipper:
             self._wait()
 
     def _wait(self) -> None:
+        """Begin to wait for events anew, without the timer that ran."""
         self._wake.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -189,6 +192,8 @@ class Shipper:
         return True
 
     def _stand(self, through: int, head: str, step: int | None, at: int) -> None:
+        """Go on after the last event that the service has; what this journal lacks is adopted as a
+        gap. Raises `LogRefusedError` for another log."""
         journal = self._journal
         if journal.stands_at(through, head):
             journal.acknowledged = through
@@ -210,10 +215,13 @@ class Shipper:
         self._step()
 
     async def _ship_all(self) -> None:
+        """Send one segment after the other until the service has all."""
         while (cut := self._journal.next_cut(self._journal.acknowledged)) is not None:
             await self._ship(cut)
 
     async def _ship(self, cut: Cut) -> None:
+        """Send one segment, and act on the answer; where there is none it is sent again after a
+        wait."""
         frame = self._packer.pack(self._journal.text(cut))
         try:
             response = await self._service.post_segment(frame, self._journal.last - cut.last)

@@ -92,6 +92,7 @@ class Child:
             return b"?"
 
     async def _listen(self) -> None:
+        """Keep the last words that the child writes to its error stream, for when it ends."""
         assert self._process.stderr is not None
         while line := await self._process.stderr.readline():
             word = line.decode(errors="replace").strip()

@@ -92,6 +92,7 @@ class Debouncer:
         )
 
     def _mask(self, node: AxNode, name: str, text: str) -> str:
+        """Mask what stands in a widget: all of a password's, else as a field of that name."""
         return MASK if node.role == SECRET else self._masker.mask_value(name, text)
 
     def _apply(self, node: AxNode, how: str, offset: int, length: int, text: str) -> None:
@@ -139,6 +140,7 @@ class Debouncer:
             self._want(entered)
 
     def _want(self, node: AxNode) -> None:
+        """Note that a widget is to be read once it rests; of too many the oldest is let go."""
         self._due[node.id] = None
         if len(self._due) > MAX_PENDING:
             del self._due[next(iter(self._due))]
@@ -201,6 +203,8 @@ class Debouncer:
         return observations
 
     def _settle(self, node: AxNode) -> Iterator[AxObservation]:
+        """Report what changed in a widget that came to rest: its text, and whether it can be
+        used."""
         self._learning.discard(node.id)
         text = MASK if node.role == SECRET else node.live
         cut = text is not None and len(text) > MAX_TEXT_LENGTH
@@ -210,6 +214,8 @@ class Debouncer:
     def _report_text(
         self, node: AxNode, text: str | None, cut: bool, flags: dict[str, bool]
     ) -> Iterator[AxObservation]:
+        """Report a text that is another one than was told; a password is reported at every change,
+        without its text."""
         is_label = node.role in LABELS and self._model.is_visible(node)
         if text is None or not (node.role in TEXTS or is_label):
             return
@@ -226,6 +232,7 @@ class Debouncer:
         yield AxObservation("widget.text_changed", self.describe(node) | data | flags)
 
     def _report_sensitivity(self, node: AxNode, flags: dict[str, bool]) -> Iterator[AxObservation]:
+        """Report that a widget can be used now, or no more, if it is seen."""
         before, node.sensitive = node.sensitive, None
         now = "sensitive" in node.states
         if before is not None and now != before and self._model.is_visible(node):
@@ -235,6 +242,7 @@ class Debouncer:
     def _report_value(
         self, node: AxNode, value: float | None, flags: dict[str, bool]
     ) -> Iterator[AxObservation]:
+        """Report the value of a slider or the like that is another one than before."""
         if value is None or value == node.value or node.role not in VALUES:
             return
         node.value = value

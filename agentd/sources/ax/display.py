@@ -80,6 +80,7 @@ class DesktopDisplay:
         self._connection.disconnect()
 
     def _activating(self, first: int, last: int) -> frozenset[int]:
+        """Return the codes, from ``first`` to ``last``, of the keys that press a button."""
         reply = self._core.GetKeyboardMapping(first, last - first + 1).reply()
         width = reply.keysyms_per_keycode
         syms = list(reply.keysyms)
@@ -106,6 +107,8 @@ class DesktopDisplay:
         return presses
 
     def _parse_press(self, event: bytes) -> Press | None:
+        """Return a raw event of the input extension as a press of a key or the first button; None
+        for any other."""
         # xcffib counts the valuators behind these fields wrongly, so it is not asked to read the
         # event.
         kind, number, moment, detail = struct.unpack("=B7xH2xII", event)
@@ -150,14 +153,17 @@ class DesktopDisplay:
         return [client for client in found if client.pid and client.program]
 
     def _class(self, window: int) -> str:
+        """Return the class of the program that a window is of, "" where it has none."""
         parts = self._property(window, "WM_CLASS").decode("latin-1").split("\0")
         return parts[1] if len(parts) > 1 else parts[0]
 
     def _number(self, window: int, name: str) -> int:
+        """Return a property of a window that is one number, 0 where it has none."""
         data = self._property(window, name)
         return int(struct.unpack("=I", data[:4])[0]) if len(data) >= 4 else 0
 
     def _property(self, window: int, name: str) -> bytes:
+        """Return a property of a window as bytes, empty for a window that is gone."""
         if name not in self._atoms:
             self._atoms[name] = self._core.InternAtom(False, len(name), name).reply().atom
         try:
@@ -171,6 +177,7 @@ class DesktopDisplay:
 
 @contextlib.contextmanager
 def _losing() -> Iterator[None]:
+    """While the display is asked: a lost connection ends the source."""
     try:
         yield
     except xcffib.ConnectionException as error:

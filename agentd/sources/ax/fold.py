@@ -98,6 +98,7 @@ class DesktopFold:
         return ()
 
     def _handle_move(self, message: Message) -> Iterable[AxObservation]:
+        """Note that an object stands at another place among its siblings."""
         node = self.model.nodes.get(message["id"])
         if node is not None:
             node.index = message["index"]
@@ -117,12 +118,14 @@ class DesktopFold:
     # -- presses
 
     def _handle_press(self, message: Message) -> Iterator[AxObservation]:
+        """Report the widget that a press is known to have activated, if it is one."""
         widget = self._pressing.press(message)
         if widget:
             by = "key" if message["what"] == "key" else "pointer"
             yield AxObservation("widget.activated", widget | {"by": by})
 
     def _handle_hidden_menu(self, message: Message) -> Iterable[AxObservation]:
+        """Note that a menu closed, which tells what the press before it chose."""
         node = self.model.nodes.get(message["id"])
         if node is not None:
             self._pressing.hid(node, self._at)
@@ -137,6 +140,8 @@ class DesktopFold:
     # -- programs
 
     def _handle_program(self, message: Message) -> Iterator[AxObservation]:
+        """Report a program with its toolkit, and note how exactly that toolkit tells of its
+        widgets."""
         app = self.model.app(message["bus"])
         root = self.model.nodes.get(message["id"])
         if root is not None:
@@ -159,6 +164,7 @@ class DesktopFold:
         return self._visibility.busy(message["bus"], message["on"])
 
     def _handle_departure(self, message: Message) -> Iterator[AxObservation]:
+        """Report that a program's windows closed and that it went away."""
         bus = message["bus"]
         if bus not in self.model.apps:
             return
@@ -168,6 +174,8 @@ class DesktopFold:
         self.model.drop(bus)
 
     def _handle_walk(self, message: Message) -> Iterator[AxObservation]:
+        """Note how much of a window is known; of a new one report the switches that are on, as its
+        start state."""
         window = self.model.windows.get(message["id"])
         if window is None:
             return
@@ -182,6 +190,7 @@ class DesktopFold:
                 yield self._switch(node, state, True, self._flags("initial"))
 
     def _is_switched_on(self, node: AxNode) -> bool:
+        """Whether a visible widget is a selected tab, or a box that is checked."""
         if not self.model.is_visible(node):
             return False
         if node.role == "page tab":
@@ -189,6 +198,7 @@ class DesktopFold:
         return node.role in CHECKABLE and "checked" in node.states
 
     def _handle_notification(self, message: Message) -> Iterator[AxObservation]:
+        """Report a notification with its texts, without secrets."""
         mask = self._masker.mask_text
         data = {"app": message["app"], "title": mask(message["title"])}
         if message["body"]:
@@ -206,6 +216,8 @@ class DesktopFold:
     # -- events
 
     def _handle_event(self, message: Message) -> Iterable[AxObservation]:
+        """Hand an event of the accessibility bus to what handles its kind; objects that are not
+        known tell nothing."""
         node = self.model.nodes.get(message["id"])
         if node is None:
             return ()
@@ -224,6 +236,7 @@ class DesktopFold:
     def _handle_property(
         self, node: AxNode, detail: str, message: Message
     ) -> Iterable[AxObservation]:
+        """Note a value to be read once it rests, or another name."""
         if detail == "accessible-value":
             self._debouncer.record_value(node)
         elif detail == "accessible-name" and isinstance(message["any"], str):
@@ -233,6 +246,7 @@ class DesktopFold:
     def _handle_descendant(
         self, node: AxNode, detail: str, message: Message
     ) -> Iterable[AxObservation]:
+        """Follow the focus to the child that a list or a tree names."""
         descendant = message["any"]
         if not isinstance(descendant, dict):
             return ()
@@ -241,10 +255,12 @@ class DesktopFold:
     def _handle_children(
         self, node: AxNode, detail: str, message: Message
     ) -> Iterator[AxObservation]:
+        """Report that a widget came or went."""
         kind = "widget.removed" if detail.startswith("remove") else "widget.added"
         yield AxObservation(kind, self._describe(node))
 
     def _rename(self, node: AxNode, name: str) -> Iterable[AxObservation]:
+        """Note another name of a widget, or report another title of a window."""
         if node.id in self.model.windows:
             return self._windows.titled(node, name)
         self.model.rename(node, name)
@@ -252,6 +268,8 @@ class DesktopFold:
         return ()
 
     def _handle_state(self, node: AxNode, state: str, message: Message) -> Iterator[AxObservation]:
+        """Note a state that came or went, and report what it means: a switch, a press, an active
+        window, the focus."""
         on = bool(message["d1"])
         was = state in node.states
         if on:
@@ -275,6 +293,7 @@ class DesktopFold:
     def _handle_switch(
         self, node: AxNode, state: str, was: bool, on: bool
     ) -> Iterator[AxObservation]:
+        """Report a switch whose state is another one than was told before."""
         before = node.switches.get(state, was and not on)
         if before != on and self._is_noticeable(node, state):
             yield self._switch(node, state, on, self._flags())
@@ -292,6 +311,7 @@ class DesktopFold:
         return self.model.is_visible(node) and (state != "selected" or node.name != "")
 
     def _focus_on(self, node: AxNode | None) -> Iterator[AxObservation]:
+        """Report the widget that has the focus now; what the one before held is read at once."""
         if node is None or node.id == self._focus or node.role in UNFOCUSED:
             return
         self._pressing.focus(node, self._at)

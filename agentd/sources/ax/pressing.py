@@ -114,6 +114,8 @@ class Pressing:
         return self._clicked(click) if click is not None and what == "up" else None
 
     def _note_under(self, number: int, id_: str) -> None:
+        """Note what was under the pointer when the button went down; unknown where that is not in
+        the same window."""
         click = self._clicks.get(number)
         if click is None:
             return
@@ -134,6 +136,7 @@ class Pressing:
         )
 
     def _then(self, at: int) -> _Since:
+        """Return what had the focus at a time, as far back as that is remembered."""
         return next((state for state in reversed(self._past) if state.at <= at), self._past[0])
 
     def _hide(self, at: int) -> None:
@@ -141,6 +144,7 @@ class Pressing:
         self._past.append(self._past[-1]._replace(at=at, item=None, gained=False))
 
     def _item(self, node: AxNode) -> Found:
+        """Return the item of a menu that is chosen; None for one that opens a menu of its own."""
         opens = self._opens(node)
         self._highlit = "" if opens else node.id
         return None if opens else self._of(node)
@@ -168,4 +172,5 @@ class Pressing:
 
 
 def _first(widgets: Iterable[Found]) -> Found:
+    """Return the first widget that is known, None where none is."""
     return next((widget for widget in widgets if widget is not None), None)

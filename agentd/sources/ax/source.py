@@ -153,6 +153,7 @@ class _ListenerRun:
         log.info("The desktop is watched.", programs=sorted(self._programs()))
 
     def _programs(self) -> set[str]:
+        """Return the names of the programs that are known."""
         return {app.name for app in self._fold.model.apps.values()}
 
     def take(self, message: Message) -> None:
@@ -171,6 +172,7 @@ class _ListenerRun:
                 self._feed(message)
 
     def _feed(self, message: Message) -> None:
+        """Fold a message, report what comes of it, and read what is due once events rest."""
         message.setdefault("at", round(self._loop.time() * 1000))
         for observation in self._fold.feed(message):
             self._tell(observation)
@@ -183,11 +185,13 @@ class _ListenerRun:
             self._timer = self._loop.call_later(REST_S, self._rested)
 
     def _tell(self, observation: AxObservation) -> None:
+        """Remember an observation, and report it if its kind is asked for."""
         self._remembered.follow(observation.kind, observation.data)
         if observation.kind in self._kinds or observation.kind.startswith(("gap.", "alarm.")):
             self._sink(observation.kind, observation.data)
 
     def _rested(self) -> None:
+        """Read the widgets that are due, or wait on while events come, but not for ever."""
         now = self._loop.time()
         due = min(self._heard_at + REST_S, self._due_since + MAX_REST_S)
         if now < due:
@@ -203,6 +207,8 @@ class _ListenerRun:
         passed = Passed.NONE
 
         async def pass_fences() -> None:
+            """Pass what was done before this moment: events, clicks that still run, then what those
+            left to be read."""
             nonlocal passed
             await self._fence()
             passed = Passed.HEARD

@@ -71,5 +71,6 @@ class Visibility:
             yield AxObservation("alarm.ended", part)
 
     def _has_blind_namesake(self, bus: str, name: str) -> bool:
+        """Whether another program of that name is one that can't be seen into."""
         others = (app for app in self._model.apps.values() if app.name == name and app.bus != bus)
         return any(app.blind for app in others)

@@ -73,6 +73,8 @@ class Windows:
     def _update(
         self, node: AxNode, listed: Mapping[str, Any], flags: dict[str, bool]
     ) -> Iterator[AxObservation]:
+        """Take over what a list says of a window; a new name is one that its event tells of
+        later."""
         before = node.name
         self._model.rename(node, listed["name"])
         node.states = set(listed["states"])
@@ -106,6 +108,7 @@ class Windows:
         yield from self._title(node)
 
     def _title(self, node: AxNode) -> Iterator[AxObservation]:
+        """Report a window's new title, or the window itself if it was not reported yet."""
         window = self._model.windows[node.id]
         if window.title == node.name:
             return
@@ -152,12 +155,14 @@ class Windows:
             yield AxObservation("window.opened", self._describe(window) | modal | flags)
 
     def _activate(self, id_: str, flags: dict[str, bool]) -> Iterator[AxObservation]:
+        """Report the window that is active now, if it is another one than before."""
         window = self._model.windows.get(id_)
         if window is not None and window.open and id_ != self._active:
             self._active = id_
             yield AxObservation("window.activated", self._describe(window) | flags)
 
     def _close(self, id_: str) -> Iterator[AxObservation]:
+        """Report a window that closed, with what closes with it."""
         window = self._model.windows.pop(id_, None)
         if window is None:
             return
@@ -178,4 +183,5 @@ class Windows:
 
 
 def _is_window(node: AxNode) -> bool:
+    """Whether an object is a window of its own: a dialog, or one that has a name."""
     return node.role in DIALOGS or (node.role in NAMED and node.name != "")

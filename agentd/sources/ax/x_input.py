@@ -120,6 +120,7 @@ class DisplayListener:
                 self._sink(kind, PRESSES | {"reason": f"no presses are heard: {why}"})
 
     def _regain(self) -> None:
+        """End the gap of presses, if there is one, once the display is listened to again."""
         self._backoff.reset()
         if self._blind:
             self._blind = False
@@ -146,6 +147,7 @@ class DisplayListener:
                 self._clients = data["clients"]
 
     def _went_down(self, place: PointerPlace, at: int) -> None:
+        """Note where the button went down, and ask the program there what is under it."""
         self._number += 1
         self._down = place
         click = self._clicks[self._number] = _PendingPress()
@@ -168,6 +170,7 @@ class DisplayListener:
         )
 
     def _went_up(self, place: PointerPlace) -> None:
+        """Note whether the button came up where it went down, or was dragged."""
         click = self._clicks.get(self._number)
         if self._down is None or click is None:
             return
@@ -191,6 +194,7 @@ class DisplayListener:
             asyncio.get_running_loop().call_later(LATE_S, self._end_click, number)
 
     def _end_click(self, number: int) -> None:
+        """Tell how a click ended, and that none runs any more with the last one."""
         click = self._clicks.pop(number, None)
         if click is not None:
             self._feed({"t": "press", "what": click.up, "n": number})

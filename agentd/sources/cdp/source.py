@@ -171,6 +171,8 @@ class CdpSource:
         """Do nothing: the browser reports by itself."""
 
     async def _attach(self, live: _AttachmentRun, reader: asyncio.Task[None], sink: Sink) -> None:
+        """Attach to all that stands there, and report what ended while nobody watched. Raises
+        `SourceLostError`."""
         live.ask_profile()
         live.count_requests()
         live.count_calls(fenced=True)
@@ -315,6 +317,7 @@ class _AttachmentRun:
         kept: HistogramsReply = {}
 
         def on_kept(result: Params) -> None:
+            """Compare the browser's own counts with what was seen, and report what nobody saw."""
             kept.update(cast(HistogramsReply, result))
             network.outliving.compare(kept, mark)
             for seen in self.normaliser.settle_counts(*settled) if settled else ():
@@ -336,6 +339,7 @@ class _AttachmentRun:
             return []
 
         def on_reply(result: Params) -> None:
+            """Compare the browser's own counts of first calls, and report what nobody saw."""
             reply = cast(HistogramsReply, result)
             for seen in self.normaliser.compare_first_calls(reply, fenced=fenced):
                 self._tell(seen)
@@ -408,6 +412,7 @@ class _AttachmentRun:
         return reply
 
     def _tree_of(self, reply: Reply, where: FrameAddress) -> VisualTreeRecorded:
+        """Return a document's tree, or that it could not be read, and why."""
         if not reply.done() or reply.cancelled():
             reply.cancel()
             return unread_document(where, "the page did not answer in time")
@@ -424,6 +429,7 @@ class _AttachmentRun:
             self._tell(seen)
 
     def _feed(self, session: str, method: str, params: Params) -> None:
+        """Fold a message, report what comes of it, and fetch bodies that it calls for."""
         for seen in self.normaliser.feed(session, method, params):
             self._tell(seen)
         missing = self.normaliser.network.take_missing()

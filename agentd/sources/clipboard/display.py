@@ -83,6 +83,7 @@ class ClipboardDisplay:
 
     @contextlib.contextmanager
     def _losing(self) -> Iterator[None]:
+        """While the display is asked: a lost connection ends the source."""
         try:
             yield
         except xcffib.ConnectionException:
@@ -124,6 +125,8 @@ class ClipboardDisplay:
                     yield happening
 
     def _happening(self, event: object) -> Happening | None:
+        """Return an event as what it is here: another owner, an answer, a written piece; None for
+        others."""
         match event:
             case xcffib.xfixes.SelectionNotifyEvent():
                 owner = event.owner if event.subtype == 0 else 0
@@ -168,6 +171,7 @@ class ClipboardDisplay:
             return int(first.type), self._read_rest(name, first)
 
     def _read_rest(self, name: int, reply: Any) -> Iterator[bytes]:
+        """Yield the pieces of a property, the first of which was read."""
         place = 0
         while True:
             yield bytes(reply.value.buf())
@@ -217,11 +221,13 @@ class ClipboardDisplay:
                 yield other
 
     def _class(self, window: int) -> str:
+        """Return the class of the program that a window is of, "" where it has none."""
         # Two strings, each with a zero after it: the instance and the class.
         parts = self._text_property(window, "WM_CLASS").decode("latin-1").split("\0")
         return parts[1] if len(parts) > 1 else ""
 
     def _text_property(self, window: int, name: str) -> bytes:
+        """Return a property as bytes, empty for a window that is gone."""
         with self._losing():
             try:
                 reply = self._core.GetProperty(

@@ -120,9 +120,12 @@ class Reader:
                 yield happening
 
     def _is_late(self, name: int) -> bool:
+        """Whether an answer is to a question that was given up."""
         return name in self._open and name != self._current
 
     def _types(self, selection: int, at: int, until: float) -> tuple[str, ...]:
+        """Return the names of the types that the owner offers, without those that are no
+        content."""
         _, pieces = self._ask(selection, "TARGETS", at, until)
         listed = b"".join(pieces)[: 4 * 4 * _MAX_TYPES]
         atoms = [int.from_bytes(listed[n : n + 4], "little") for n in range(0, len(listed), 4)]
@@ -130,6 +133,7 @@ class Reader:
         return tuple(name for name in names if name and name not in _NO_TYPES)[:_MAX_TYPES]
 
     def _text(self, selection: int, target: str, at: int, until: float) -> SelectionReading:
+        """Read the text in one type, by the encoding that the answer has."""
         form, pieces = self._ask(selection, target, at, until)
         is_latin = self._display.atom_name(form) in ("STRING", "COMPOUND_TEXT")
         return digest(pieces, "latin-1" if is_latin else "utf-8")
@@ -161,6 +165,7 @@ class Reader:
     def _incremental(
         self, first: Iterable[bytes], selection: int, into: int, until: float
     ) -> Iterator[bytes]:
+        """Yield pieces that come one after the other, until an empty one ends them."""
         pieces = first
         while True:
             empty = True

@@ -129,6 +129,7 @@ class _ClipboardWatch:
             display.close()
 
     def _begin(self) -> None:
+        """Watch the selections that are asked for, and tell what stands in them at the start."""
         for word in ("clipboard", "primary"):
             if word in self._words:
                 selection = self._display.atom(word.upper())
@@ -149,6 +150,7 @@ class _ClipboardWatch:
         self._resting.clear()
 
     def _look(self) -> None:
+        """Tell each change; of what is only marked, once it rests."""
         for _ in self._reader.take_in():
             pass  # an answer that came too late
         changes = self._reader.others
@@ -169,6 +171,7 @@ class _ClipboardWatch:
         return any(other[:2] == owned[:2] for other in self._reader.others)
 
     def _until_rested(self) -> float:
+        """Return the seconds until the next marked text has rested."""
         return min(
             (rested - time.monotonic() for _, rested in self._resting.values()), default=_IDLE_S
         )
@@ -203,6 +206,7 @@ class _ClipboardWatch:
         self._worker.tell("gap.ended", part)
 
     def _read(self, owned: Owned) -> SelectionReading:
+        """Read what the owner has, or say why not: nobody asks, or it is no more."""
         if "unread" in self._words:
             return SelectionReading(unread="unasked")
         if any(other.selection == owned.selection for other in self._reader.others):
@@ -210,6 +214,7 @@ class _ClipboardWatch:
         return self._reader.read(owned.selection, owned.time)
 
     def _add_owner(self, data: ClipboardChanged, window: int) -> None:
+        """Add which program owns the selection, as far as that is known."""
         pid = self._display.pid(window)
         name = program(pid) if pid else ""
         app = self._display.app(window) or name
@@ -219,6 +224,7 @@ class _ClipboardWatch:
             data["pid"] = pid
 
     def _add_text(self, data: ClipboardChanged, reading: SelectionReading) -> None:
+        """Add the text without secrets, or why there is none."""
         if reading.types:
             data["types"] = list(reading.types)
         if reading.unread is not None or reading.start is None:

@@ -154,6 +154,7 @@ class RootAttachment:
         return self._late or not all(future.done() for future in self._unread)
 
     async def _pass_fence(self) -> None:
+        """Wait until the kernel's queue was read up to this moment."""
         name = self._watcher.send_fence()
         if name is not None:
             passed = self._fences[name] = asyncio.Event()
@@ -216,6 +217,8 @@ class RootAttachment:
     # -- notifications
 
     def _from_thread(self, note: Note) -> None:
+        """Queue a note of the watching thread, and wake the loop; beyond the bound only that there
+        were more."""
         if len(self._notes) >= MAX_NOTES and note.op != "fence":
             self._behind = True
             return
@@ -225,6 +228,8 @@ class RootAttachment:
             self._loop.call_soon_threadsafe(self._drain)
 
     def _drain(self) -> None:
+        """Handle a turn of notes, and go on later with the rest; after lost ones all is looked at
+        anew."""
         self._awake = False
         if self._ended or not self._begun:
             return
@@ -302,6 +307,7 @@ class RootAttachment:
             self._rounds.review(label)
 
     def _note_overflow(self) -> None:
+        """Report in every root that the kernel lost notes."""
         for label, fold in self._folds.items():
             self._do(label, fold.note_overflow())
 
@@ -337,10 +343,13 @@ class RootAttachment:
             self._troubles.add("mounts", place, f"{place} is on {mount.kind}: {reason}")
 
     def _remounted(self) -> None:
+        """Look again through the roots in which something was mounted."""
         for label in self._note_mounts():
             self._rounds.review(label)
 
     def _unmounted(self, note: Note) -> None:
+        """End the source with a root that was unmounted; look through the root for anything in
+        it."""
         if note.path == "":
             self._lose(SourceLostError(f"{self._roots[note.root].path} was unmounted"))
         else:
@@ -349,6 +358,7 @@ class RootAttachment:
     # -- reports
 
     def _do(self, root: str, what: list[Do]) -> None:
+        """Look at files, or report observations, their paths made printable."""
         for do in what:
             if isinstance(do, Look):
                 self._looks.want(root, do)
@@ -363,6 +373,8 @@ class RootAttachment:
         self._troubles.publish(self._sink)
 
     def _finish(self) -> None:
+        """End the trouble of lost notes once nothing is left to look at, and tell the troubles that
+        are left."""
         if self._ended or not self._begun:
             return
         if not self._rounds.reviewing and not self._behind:
@@ -370,6 +382,7 @@ class RootAttachment:
         self._troubles.publish(self._sink)
 
     def _lose(self, why: BaseException) -> None:
+        """Let the source end, with the first reason."""
         if not self.lost.done():
             self.lost.set_exception(why)
 

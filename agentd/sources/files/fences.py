@@ -42,6 +42,7 @@ def remove_abandoned() -> None:
 
 
 def _make_locked() -> tuple[Path, int]:
+    """Make a folder for fences that other daemons don't take for abandoned, and keep it locked."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX))
         with contextlib.suppress(FileNotFoundError):
@@ -53,6 +54,7 @@ def _make_locked() -> tuple[Path, int]:
 
 
 def _remove_own(path: Path, fd: int, pid: int) -> None:
+    """Remove the folder, unless this is a child that was forked."""
     if os.getpid() == pid:  # a forked process has the object as well, and the folder is not its own
         with contextlib.suppress(OSError):
             _remove(path, fd)
@@ -60,6 +62,7 @@ def _remove_own(path: Path, fd: int, pid: int) -> None:
 
 
 def _remove_unlocked(path: Path) -> None:
+    """Remove a folder that no daemon holds. Raises OSError for one that is held."""
     fd = os.open(path, _OPEN)
     try:
         if os.fstat(fd).st_uid == os.geteuid():
@@ -70,6 +73,7 @@ def _remove_unlocked(path: Path) -> None:
 
 
 def _remove(path: Path, fd: int) -> None:
+    """Remove a folder with the files in it."""
     for name in os.listdir(fd):
         os.unlink(name, dir_fd=fd)
     path.rmdir()

@@ -148,6 +148,7 @@ class RootFold:
         return changes + self._remove(path)
 
     def _reconcile_file(self, found: FileGlance, when: When) -> list[Do]:
+        """Compare a file with what is known of it, and want a look where it is another one."""
         path = found.path
         temp = self._temps.get(path)
         known = self.known.get(path)
@@ -164,6 +165,8 @@ class RootFold:
         return self._reconcile_known(known, found, when)
 
     def _reconcile_known(self, known: FileFacts, found: FileGlance, when: When) -> list[Do]:
+        """Take over what a glance shows of a known file; want a look where its content may be
+        other."""
         path = found.path
         mode = found.mode if found.what == "file" else known.mode
         now = known._replace(ctime=found.ctime, mode=mode, links=found.links)
@@ -292,10 +295,12 @@ class RootFold:
         folder = path[: path.rfind("/") + 1]
 
         def stands(name: str) -> bool:
+            """Whether a file of that name stands beside, known or wanted."""
             beside = folder + name
             return (beside in self.known or beside in self._pending) and not scaffold(name)
 
         def ending(end: str) -> Iterator[str]:
+            """Yield the names in the folder that end so."""
             return (one[len(folder) :] for one in self.tree.ending(folder.rstrip("/"), end))
 
         return mark_beside(path, size, ending, stands)
@@ -324,6 +329,7 @@ class RootFold:
         return Look(path, self._ticket, when)
 
     def _moved(self, path: str, dest: str) -> list[Do]:
+        """Handle a file that got another name: a real move, or what a temporary file becomes."""
         if scaffold(dest):
             return self._move_to_temporary(path, dest)
         via = scaffold(path)
@@ -343,6 +349,8 @@ class RootFold:
         return changes
 
     def _move_to_temporary(self, path: str, dest: str) -> list[Do]:
+        """Handle a file that was put aside, as editors do; it is gone only if nothing comes in its
+        place."""
         temp = self._temps.pop(path) if path in self._temps else _Temp()
         self._temps[dest] = temp
         self.tree.add(dest)
@@ -357,6 +365,7 @@ class RootFold:
         return [] if temp.open else [self._want(dest, "rename", "left")]
 
     def _renamed(self, path: str, dest: str) -> list[Do]:
+        """Report a move, and look at what it may have replaced."""
         facts = self.known[path]
         is_replaced = dest in self.known or dest in self._pending
         self._unknow(path)
@@ -373,6 +382,7 @@ class RootFold:
         return changes
 
     def _remove(self, path: str) -> list[Do]:
+        """Handle a file that went; a partial download that went leaves its name free."""
         self._temps.pop(path, None)
         changes = self._leave(path)
         suffix = next((suffix for suffix in PARTIAL if path.endswith(suffix)), "")
@@ -384,6 +394,8 @@ class RootFold:
         return changes
 
     def _leave(self, path: str) -> list[Do]:
+        """Report that a known file was deleted, or that a new one was gone before it could be
+        read."""
         pending = self._pending.pop(path, None)
         was_known = path in self.known
         self._unknow(path)
@@ -397,6 +409,7 @@ class RootFold:
     # -- folders
 
     def _folder(self, raw: Raw) -> list[Do]:
+        """Handle what happened to a folder: it went, it moved, or it came."""
         if raw.op == "gone":
             return self._remove_folder(raw.path)
         if raw.op == "moved":
@@ -416,6 +429,7 @@ class RootFold:
         return changes
 
     def _move_folder(self, folder: str, dest: str) -> list[Do]:
+        """Report a folder's move, and that of all that is in it."""
         inside = list(self.tree.below(folder))
         changes = self._remade(folder, dest)
         for path in inside:
@@ -425,6 +439,7 @@ class RootFold:
         return changes
 
     def _create(self, path: str) -> list[Do]:
+        """Report a new folder, unless it is known already."""
         if path in self.folders:
             return []
         self.present_folder(path)
@@ -436,6 +451,7 @@ class RootFold:
         return FileObservation("folder.deleted", _named(path))
 
     def _remade(self, path: str, dest: str) -> list[Do]:
+        """Report a folder under its new name; a new one where it was not known."""
         if path not in self.folders:
             return self._create(dest)
         self.folders.discard(path)
@@ -446,6 +462,7 @@ class RootFold:
     # -- what is tracked
 
     def _know(self, path: str, facts: FileFacts) -> None:
+        """Note what a file is now, and whether it has a second name."""
         self.known[path] = facts
         self.tree.add(path)
         if facts.links > 1:
@@ -458,12 +475,14 @@ class RootFold:
         self.shared.discard(path)
 
     def _forget(self, path: str) -> None:
+        """Drop a path from the tree once nothing is known of it."""
         tracked = (self.known, self._pending, self._temps, self.folders)
         if not any(path in table for table in tracked):
             self.tree.discard(path)
 
 
 def _permitted(path: str, before: FileFacts, now: FileFacts) -> list[Do]:
+    """Report another mode of a file; links have none of their own."""
     if now.link is not None or before.mode == now.mode:
         return []
     return [FileObservation("file.mode_changed", _named(path) | {"mode": f"{now.mode:04o}"})]

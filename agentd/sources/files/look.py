@@ -65,6 +65,8 @@ def look(
 
 
 def _read(before: FileGlance, fd: int, hash_bytes: int, hash_s: float) -> FileFacts:
+    """Read and hash an open file within the bounds. Raises `UnsettledError` where it changed
+    meanwhile."""
     until = time.monotonic() + hash_s
     digest = hashlib.sha256()
     head = b""

@@ -107,6 +107,7 @@ class Looks:
             resting.ticket, resting.due = ticket, due
 
     def _rested(self, key: Key) -> None:
+        """Look at a file that rests, or wait on where it was written again."""
         resting = self._rests[key]
         if self._loop.time() < resting.due:
             resting.timer = self._loop.call_at(resting.due, self._rested, key)
@@ -126,6 +127,7 @@ class Looks:
         return [future for future, key in self._running.items() if key not in self._unsettled]
 
     def _read(self, key: Key, ticket: int) -> Found:
+        """Look at a file, if that is still wanted; with the seconds that it took."""
         root, path = key
         if not self._folds[root].is_wanted(path, ticket):
             return None
@@ -134,6 +136,7 @@ class Looks:
         return facts, time.monotonic() - began
 
     def _looked(self, key: Key, ticket: int, done: asyncio.Future[Found]) -> None:
+        """Take a look's result, and say that none runs any more with the last one."""
         del self._running[done]
         self._active[key] -= 1
         if not self._active[key]:
@@ -144,6 +147,7 @@ class Looks:
             self.idle.set()
 
     def _handle_result(self, key: Key, ticket: int, done: asyncio.Future[Found]) -> None:
+        """Hand over what a look found; one of a file that changed meanwhile is repeated."""
         error = done.exception()
         if isinstance(error, UnsettledError):
             self._note_hurried(key, error.facts)
@@ -183,6 +187,7 @@ class Looks:
             self._hurry[key].told = True
 
     def _note_hurried(self, key: Key, facts: FileFacts | None) -> None:
+        """Keep what a hurried look found, in case the file never rests."""
         if self._hurry is None:
             return
         hurried = self._hurry.setdefault(key, _Hurried())
@@ -224,12 +229,14 @@ class Looks:
                 self._delay(key, resting.ticket, WAIT_S["rested"])
 
     def _look_at_all(self) -> None:
+        """Look at once at all files that may still be looked at."""
         for key in self._keys_to_read():
             resting = self._rests.pop(key)
             resting.timer.cancel()
             self._look(key, resting.ticket)
 
     def _keys_to_read(self) -> list[Key]:
+        """Return the resting files that were not looked at too often already."""
         hurry = self._hurry or {}
         return [key for key in self._rests if key not in hurry or hurry[key].looks < MAX_LOOKS]
 

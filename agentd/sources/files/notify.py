@@ -142,6 +142,7 @@ class Watcher:
                 self._tell(Note("lost", "", in_words(error)))
 
     def _translate(self, event: InotifyEvent, root: Root, path: str) -> None:
+        """Handle an event of inotify by its first bit that means something here."""
         bit = next((bit for bit in self._handlers if event.mask & bit), None)
         if bit is not None:
             is_folder = bool(event.mask & _C.IN_ISDIR)
@@ -151,21 +152,25 @@ class Watcher:
         self._tell(note._replace(folder=False))
 
     def _handle_self(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        """Report a root that is gone itself."""
         if note.path == "":
             self._tell(Note("lost", "", f"{root.path} is gone"))
 
     def _handle_create(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        """Report what came, and watch it if it is a folder."""
         self._tell(note)
         if note.folder:
             self._watch_folder(root, note.path, "found")
 
     def _handle_departure(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        """Report the first half of a move, and keep it for the second one."""
         self._halves[event.cookie] = (root.label, note.path)
         if len(self._halves) > _HALVES:
             del self._halves[next(iter(self._halves))]
         self._tell(note._replace(cookie=event.cookie))
 
     def _handle_arrival(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        """Report the second half of a move, and watch a folder that came."""
         source = self._halves.pop(event.cookie, None)
         self._tell(note._replace(cookie=event.cookie))
         if not note.folder:
@@ -177,11 +182,13 @@ class Watcher:
         self._watch_folder(root, note.path, "landed")
 
     def _handle_delete(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        """Report what went, and watch a folder no more."""
         if note.folder:
             self.places.leave(root.label, note.path)
         self._tell(note)
 
     def _handle_attributes(self, event: InotifyEvent, root: Root, note: Note) -> None:
+        """Watch a folder that may have been opened to us; report a file's new mode or names."""
         # A folder may have been opened to us just now; of a file the mode or the number of its
         # names changed.
         if event.name and note.folder:
@@ -214,6 +221,7 @@ class _Reader(InotifyFD):
         self._on_death = died
 
     def run(self) -> None:
+        """Read until it is stopped; any other end is reported."""
         try:
             super().run()
         finally:

@@ -229,6 +229,7 @@ class Places:
         return wd
 
     def _add(self, root: Root, path: str) -> WatchDescriptor:
+        """Watch a folder by its descriptor, whatever its name is by now. Raises OSError."""
         if self._reader is None:
             raise OSError(errno.EMFILE, "no inotify instance")
         with spot(root, path) as fd:
@@ -241,6 +242,7 @@ class Places:
             return self._set(root, (root.label, path))
 
     def _remove(self, watches: list[WatchDescriptor]) -> None:
+        """Take watches away; those of a reader that ended are gone already."""
         for wd in watches:
             self._watched.remove_watch(wd)
         if self._reader is not None:

@@ -104,6 +104,7 @@ class Rounds:
         await self._reviewed.wait()
 
     async def _review(self, root: str) -> None:
+        """Read a root anew once its folders rest, and compare all of it with what is known."""
         try:
             while root in self._due:
                 due = self._due[root]
@@ -138,6 +139,7 @@ class Rounds:
     # -- what the kernel does not report
 
     async def _poll_for_ever(self) -> None:
+        """Poll again and again; an error of the disk ends the source."""
         try:
             while True:
                 await asyncio.sleep(POLL_S)
@@ -157,12 +159,15 @@ class Rounds:
         self._over()
 
     def _compare_folder(self, root: str, folder: str, listed: list[FileGlance]) -> None:
+        """Compare a folder's files with those that are known there, and make sure of missing
+        ones."""
         self._reconcile(root, listed, "rested")
         there = {entry.path for entry in listed}
         known = self._folds[root].tree.directly_in(folder)
         self._check_missing(root, [path for path in known if path not in there])
 
     async def _look_at_shared(self, root: str, fold: RootFold) -> None:
+        """Look at files with a second name, which change unnoticed; too many are a trouble."""
         troubles = self._roots[root].troubles
         if len(fold.shared) > SHARED:
             reason = (
@@ -193,6 +198,7 @@ class Rounds:
         await self._settled.wait()
 
     async def _look_at_changed(self) -> None:
+        """Look at files that changed while nobody could look."""
         while self._changed:
             root, paths = next(iter(self._changed.items()))
             batch = sorted(paths)
@@ -206,6 +212,7 @@ class Rounds:
     # -- what was found
 
     def _reconcile(self, root: str, found: Iterable[FileGlance], when: When) -> None:
+        """Hand over what is different from what is known of these files."""
         for entry in found:
             changes = self._folds[root].reconcile(entry, when)
             if changes:
@@ -224,6 +231,7 @@ class Rounds:
             self._begin(self._make_sure(root, unknown))
 
     async def _make_sure(self, root: str, paths: list[str]) -> None:
+        """Report those of the paths that are really gone."""
         fold = self._folds[root]
         with contextlib.suppress(OSError):
             for path, entry in await self._glance(root, paths):
@@ -233,4 +241,5 @@ class Rounds:
 
 
 def _present(found: list[tuple[str, FileGlance | None]]) -> list[FileGlance]:
+    """Return the glances at what is there."""
     return [entry for _, entry in found if entry is not None]

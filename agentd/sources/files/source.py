@@ -48,6 +48,7 @@ class FilesSource:
             sink(kind, data)
 
         def report_removed(root: str, there: Set[str], unknown: Set[str]) -> None:
+            """Report what went while nobody watched."""
             for kind, data in list(self._memory.removal_events(root, there, unknown)):
                 report(kind, data)
 

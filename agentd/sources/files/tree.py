@@ -48,6 +48,7 @@ class PathTree:
             path = folder
 
     def _discard_end(self, folder: str, path: str) -> None:
+        """Drop a path from those that end alike in its folder."""
         ends = self._ends.get(folder, {})
         alike = ends.get(_end(path))
         if alike is not None:

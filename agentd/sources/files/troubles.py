@@ -44,6 +44,7 @@ class Troubles:
             self._closed_at_start = set(self._hiding_places())
 
     def _hiding_places(self) -> dict[tuple[str, str], str]:
+        """Return the troubles that may hide files, by kind and place."""
         return {
             (of, place): why
             for of in HIDING
@@ -86,6 +87,7 @@ class Troubles:
         self._publish_gap(sink)
 
     def _publish_gap(self, sink: Sink) -> None:
+        """Begin or end the gap of hidden files, when one of them came or the last one went."""
         if self._closed_at_start is None:
             return
         hiding = [

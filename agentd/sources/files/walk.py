@@ -185,6 +185,8 @@ def entries(root: Root, folder: str) -> list[FileGlance]:
 
 
 def _list_folder(root: Root, folder: str) -> list[FileGlance]:
+    """Return a glance at each entry of a folder, by name; entries that vanish meanwhile are left
+    out."""
     with spot(root, folder) as fd:
         opened = read_only(root, fd, os.O_DIRECTORY)
     found: list[FileGlance] = []
@@ -217,6 +219,7 @@ def scan(root: Root, below: str = "", closed: list[str] | None = None) -> Iterat
 
 
 def _open(root: Root, folder: str, closed: list[str] | None) -> list[FileGlance]:
+    """List a folder; one that may not be read is noted in ``closed``, and empty."""
     try:
         return entries(root, folder)
     except ClosedError:

@@ -107,6 +107,7 @@ class Watched:
         return watches
 
     def _within(self, root: str, path: str) -> Iterator[Place]:
+        """Yield the watched places at a path and below it."""
         tree = self._trees.get(root)
         if tree is None:
             return
@@ -119,5 +120,6 @@ class Watched:
         return self._trees.setdefault(place[0], PathTree())
 
     def _forget(self, place: Place) -> None:
+        """Drop a place that is neither watched nor wanted."""
         if place not in self._how and place not in self._watches and place[0] in self._trees:
             self._trees[place[0]].discard(place[1])

@@ -70,6 +70,7 @@ class CommandProbe:
 
 
 async def _bounded(stream: asyncio.StreamReader) -> bytes:
+    """Read up to one byte more than an answer may have."""
     out = b""
     while len(out) <= MAX_ANSWER_BYTES and (
         chunk := await stream.read(MAX_ANSWER_BYTES + 1 - len(out))

@@ -30,6 +30,8 @@ class FileProbe:
         return await asyncio.to_thread(self._read)
 
     def _read(self) -> ProbeAnswer:
+        """Read the file as the probe's answer; null where there is none. Raises
+        `ProbeFailedError`."""
         try:
             root = Root(self._root, self._roots[self._root], Troubles())
             with spot(root, self._path) as fd:
@@ -50,6 +52,7 @@ class FileProbe:
 
 
 def _read(opened: int) -> bytes:
+    """Read up to one byte more than an answer may have."""
     data = b""
     while len(data) <= MAX_ANSWER_BYTES and (
         chunk := os.read(opened, MAX_ANSWER_BYTES + 1 - len(data))

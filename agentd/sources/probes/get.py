@@ -59,6 +59,8 @@ class GetProbe:
         return self._trust
 
     async def _follow(self, client: httpx.AsyncClient) -> ProbeAnswer:
+        """Get the address, through redirects of the same site. Raises `ProbeFailedError` for
+        others, and for too many."""
         url = self._url
         for _ in range(REDIRECTS + 1):
             async with client.stream("GET", url) as response:
@@ -72,6 +74,8 @@ class GetProbe:
 
 
 async def _read(response: httpx.Response) -> ProbeAnswer:
+    """Return an answer's status and body, as JSON where it says that it is. Raises
+    `ProbeFailedError` for 500 and above."""
     if response.status_code >= 500:
         raise ProbeFailedError(f"the server answered {response.status_code}")
     body = b""
@@ -86,6 +90,7 @@ async def _read(response: httpx.Response) -> ProbeAnswer:
 
 
 def _site(url: str) -> str:
+    """Return scheme, host and port of an address, a usual port left out."""
     parts = urlsplit(url)
     port = "" if parts.port in (None, _PORTS.get(parts.scheme)) else f":{parts.port}"
     host = parts.hostname or ""

@@ -56,6 +56,7 @@ class ProbeBrowser:
         return await self._tab.evaluate(await self._connect(), target, expression, **how)
 
     async def _connect(self) -> Connection:
+        """Return the connection to the browser, a new one where the last is gone."""
         async with self._turn:
             if self._live is not None and not self._live[1].done():
                 return self._live[0]
@@ -68,6 +69,7 @@ class ProbeBrowser:
             return connection
 
     async def _over_port(self) -> Connection:
+        """Connect by the address or profile that the daemon was given. Raises `SourceLostError`."""
         if self._endpoint is None and self._profile is None:
             raise SourceLostError("the daemon was given no --cdp or --profile")
         return await Connection.open(await websocket_address(self._endpoint, self._profile))
@@ -125,6 +127,8 @@ class ScriptProbe:
 
 
 def _value(reply: Params, expression: str) -> Any:
+    """Return what an expression is worth. Raises `ProbeFailedError` where it threw, wrote, or is
+    worth no JSON."""
     thrown = reply.get("exceptionDetails")
     if thrown is not None:
         described = thrown.get("exception", {}).get("description") or thrown.get("text", "an error")

@@ -112,6 +112,7 @@ class ProbesSource:
         """Do nothing: probes are asked before the seal."""
 
     def _due(self, probe: _Probe, step: int | None, *, closing: bool) -> bool:
+        """Whether a probe is to be asked at the end of a step, or at the close."""
         if not closing:
             return "step" in probe.when
         # A step that the close ends was asked about by nobody yet.
@@ -133,6 +134,7 @@ class ProbesSource:
             stepped.cancel()
 
     async def _retry(self) -> None:
+        """Ask again, a little later, the probes that have no answer."""
         await asyncio.sleep(AGAIN_S)
         failed = [probe for probe in self._probes if probe.id in self._blind]
         await self._ask(failed, "start", None, again=True)
@@ -164,6 +166,7 @@ class ProbesSource:
     def _tell(
         self, name: str, when: Moment, step: int | None, ms: int, answer: ProbeAnswer | str
     ) -> None:
+        """Report a probe's answer, or that it failed; a failure is a gap until it answers again."""
         if self._sink is None:
             return
         if isinstance(answer, str):

@@ -130,6 +130,7 @@ class ProcessFold:
         return self._end(self._known.pop(pid, None))
 
     def _end(self, known: _Known | None) -> list[ProcessObservation]:
+        """Report the end of a process whose start was told."""
         if known is None or not known.told:
             return []
         data: ProcessEnded = {"pid": known.facts.pid}
@@ -138,6 +139,7 @@ class ProcessFold:
         return [ProcessObservation("process.ended", data)]
 
     def _ours(self, pid: int, parent: int) -> bool:
+        """Whether a process is the daemon, or was started by it, however long ago."""
         if self._daemon in (pid, parent):
             return True
         above = self._known.get(parent)
@@ -160,6 +162,8 @@ class ProcessFold:
         return facts.user == self._whose
 
     def _data(self, facts: ProcessFacts, parent: int) -> ProcessStarted:
+        """Describe a process: its numbers, name, program, user, and its arguments without
+        secrets."""
         data: ProcessStarted = {"pid": facts.pid}
         if parent:
             data["parent"] = parent
@@ -225,6 +229,7 @@ def _has_helper_type(arguments: Sequence[str]) -> bool:
 
 
 def _is_called_helper(facts: ProcessFacts) -> bool:
+    """Whether a process is called as those are that only help a program."""
     return facts.name.startswith(_HELPER_NAMES) or "crashpad" in facts.name
 
 

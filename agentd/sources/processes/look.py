@@ -75,6 +75,7 @@ def now() -> float:
 
 
 def _born(pid: int) -> float:
+    """Return when a process started, in seconds since the machine did; 0 for one that ended."""
     # psutil's own answer has the wall clock in it, and moves with it.
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
@@ -84,6 +85,7 @@ def _born(pid: int) -> float:
 
 
 def _program(pid: int) -> str | None:
+    """Return the file that a process runs, None where it may not be read."""
     # psutil guesses it from the command line where it may not be read: there stands what the
     # process wrote itself.
     try:
@@ -93,6 +95,7 @@ def _program(pid: int) -> str | None:
 
 
 def _or_none(ask: Callable[[], T]) -> T | None:
+    """Return what is asked, None where the process is gone or may not be asked."""
     try:
         return ask()
     except (psutil.Error, OSError):

@@ -57,6 +57,7 @@ class ProcessesSource:
             self._follow(kind, data)
 
     def _follow(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Remember which processes were told, for a restart of the source."""
         if kind == "process.started":
             self._told[data["pid"]] = {name: data[name] for name in ("pid", "name") if name in data}
         elif kind == "process.ended":
@@ -74,6 +75,7 @@ class ProcessesSource:
             sink(kind, data)
 
         def begun() -> None:
+            """Report what ended while nobody watched, then that the source sees."""
             for pid in before.keys() - self._told.keys():  # ended while nobody watched
                 sink("process.ended", before[pid])
             before.clear()
@@ -129,6 +131,8 @@ class _ProcessWatch:
                 self._connector.close()
 
     def _begin(self, worker: SourceThread) -> None:
+        """Tell all processes as the start state; without word from the kernel an alarm says so.
+        Raises `SourceLostError`."""
         for facts in look_at_all():
             _tell(worker, self._fold.ran(facts.pid, facts, baseline=True))
         if self._whose.isdecimal() and self._fold.facts_of(int(self._whose)) is None:
@@ -152,6 +156,8 @@ class _ProcessWatch:
             self._follow(worker, message)
 
     def _follow(self, worker: SourceThread, message: ProcessMessage) -> None:
+        """Fold a message of the kernel; lost ones are an alarm, and all processes are looked at
+        anew."""
         match message.what:
             case "forked":
                 self._fold.forked(message.pid, message.parent)
@@ -171,6 +177,8 @@ class _ProcessWatch:
                 self._poll(worker, all_again=True)
 
     def _poll(self, worker: SourceThread, *, all_again: bool = False) -> None:
+        """Compare all processes with those that are known; new and young ones are looked at, now
+        and then all."""
         there = pids()
         for pid in self._fold.pids - there:
             _tell(worker, self._fold.ended(pid))
@@ -201,6 +209,7 @@ class _ProcessWatch:
         return []
 
     def _meet(self, facts: ProcessFacts) -> list[ProcessObservation]:
+        """Report a process that polling found; one that is like its parent has only split off."""
         above = self._fold.facts_of(facts.parent)
         if above is not None and (above.name, above.arguments) == (facts.name, facts.arguments):
             self._fold.split(facts)
@@ -228,5 +237,6 @@ def _is_another(before: ProcessFacts, after: ProcessFacts, *, told: bool) -> boo
 
 
 def _tell(worker: SourceThread, observations: Iterable[ProcessObservation]) -> None:
+    """Report observations from the source's own thread."""
     for observation in observations:
         worker.tell(observation.kind, observation.data)

@@ -102,6 +102,7 @@ def _mark(file: FileGlance) -> Mark:
 
 
 def _look_at(root: Root, wish: Wish, told: list[str], look: FolderLook) -> None:
+    """Find the files that a wish is about, those that were told before and new ones."""
     if _WILDCARD.search(wish.path):
         for path in told:
             _add(root, wish, path, look)
@@ -112,6 +113,7 @@ def _look_at(root: Root, wish: Wish, told: list[str], look: FolderLook) -> None:
 
 
 def _add(root: Root, wish: Wish, path: str, look: FolderLook) -> None:
+    """Note a file with what shows whether it changed, or why it can't be looked at."""
     at = Spot(wish, root.label, path)
     try:
         stamp = _stamp_of(root, wish, path)

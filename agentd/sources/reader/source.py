@@ -109,6 +109,8 @@ class ReaderSource:
         """Do nothing: files are read before the seal."""
 
     async def _look(self, when: str, step: int | None) -> None:
+        """Read the files that changed since the last look, all at once and within a bound of time,
+        and report them."""
         async with self._turn:
             told = frozenset(self._told)
             look = await asyncio.to_thread(look_for, self._roots, self._wishes, told)
@@ -146,6 +148,8 @@ class ReaderSource:
     # -- one
 
     async def _read(self, at: Spot, stamp: Stamp, until: float) -> dict[str, Any]:
+        """Read one file within what is left of the time. Return its facts, or a status that says
+        why not."""
         async with self._slots:
             budget_s = self._patience.extend(BUDGET_S)
             left = min(budget_s, until - asyncio.get_running_loop().time())
@@ -165,6 +169,7 @@ class ReaderSource:
     async def _ask(
         self, at: Spot, stamp: Stamp, fd: int, head: bytes, size: int, left: float
     ) -> dict[str, object]:
+        """Let a child read the file, and make sure that it did not change meanwhile."""
         name = at.path.rpartition("/")[2]
         format_ = at.wish.format or format_of(mime_of(head, name), name)
         about = {"format": format_, "size": size}
@@ -181,6 +186,7 @@ class ReaderSource:
     async def _answer(
         self, format_: str, fd: int, size: int, left: float, query: str | None, wal: int | None
     ) -> dict[str, object]:
+        """Let a child read the file, unless it is larger than its format allows."""
         most = FORMATS[format_].most
         if size > most:
             return {"status": "large", "reason": f"{format_} is read up to {most} bytes"}
@@ -219,6 +225,7 @@ class ReaderSource:
     # -- what is told
 
     def _tell(self, at: Spot, said: dict[str, Any]) -> None:
+        """Report what was read; a file that can't be known is a gap until it can."""
         if self._sink is None:
             return
         path = printable_path(at.path)
@@ -242,6 +249,7 @@ class ReaderSource:
             self._regain(at)
 
     def _lose(self, wish: Wish, at: Spot | None, reason: str) -> None:
+        """Begin the gap of a wish with its first file that can't be read."""
         blind = self._blind.setdefault(wish.path, set())
         if not blind and self._sink is not None:
             self._sink(
@@ -251,6 +259,7 @@ class ReaderSource:
         blind.add(at)
 
     def _regain(self, at: Spot) -> None:
+        """End the gap of a wish with its last file that can be read again."""
         blind = self._blind.get(at.wish.path, set())
         blind.discard(at)
         if not blind and self._blind.pop(at.wish.path, None) is not None and self._sink is not None:

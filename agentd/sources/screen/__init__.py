@@ -42,6 +42,7 @@ def text_regions(plan: EpisodePlan) -> TextRegions:
     """The regions whose text an episode's rules ask for, and what reads it."""
 
     def make() -> RegionReader:
+        """Return a reader of texts; the library is loaded with the first picture."""
         require_extra("a task with screen_text", "ocr", "onnxruntime", "rapidocr")
         from agentd.sources.screen.text_reader import TextReader
 

@@ -99,6 +99,7 @@ class CdpCamera:
         return [str(one["id"]) for one in listed if is_tab(one)]
 
     async def _shoot(self, connection: Connection, tab: str) -> Shot:
+        """Let the browser picture a tab. Raises `NoShotError` for a picture that can't be read."""
         session = await self._tab.session(connection, tab)
         reply = await connection.send(
             "Page.captureScreenshot", {"format": FORMAT, "quality": QUALITY}, session

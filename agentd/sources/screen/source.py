@@ -198,6 +198,8 @@ class _Roll:
             self._trouble("speed", f"{which} did not come in time")
 
     async def _take(self, due: _Due) -> None:
+        """Take a picture, and report it with its measures; that there is none is a trouble, and no
+        error."""
         self._last = due.step
         try:
             shot = await self._camera.take()
@@ -231,6 +233,7 @@ class _Roll:
         return facts
 
     async def _described(self, shot: Shot, facts: ShotFacts) -> ScreenCaptured:
+        """Describe a picture and store it; one that could not be stored says so."""
         width, height = shot.image.size
         data: ScreenCaptured = {
             "sha256": facts.sha256,
@@ -256,6 +259,7 @@ class _Roll:
         return data
 
     def _trouble(self, of: str, reason: str) -> None:
+        """Report that a picture is missing, as a gap where rules look at pictures."""
         log.warning("A picture of the screen is missing.", why=reason)
         if self._measures.regions and of != "store":
             gap = {"source": "screen", "part": "screen.captured"}
@@ -264,11 +268,13 @@ class _Roll:
         self._alarm(of, reason)
 
     def _alarm(self, of: str, reason: str) -> None:
+        """Raise the alarm of a trouble, unless it is raised."""
         if of not in self._troubles:
             self._troubles.add(of)
             self._sink("alarm.raised", {"source": "screen", "part": of, "reason": reason})
 
     def _finish(self, of: str) -> None:
+        """End the alarm of a trouble, if it is raised."""
         if of in self._troubles:
             self._troubles.discard(of)
             self._sink("alarm.ended", {"source": "screen", "part": of})

@@ -49,6 +49,8 @@ class X11Camera:
     # -- in the thread
 
     def _work(self, worker: SourceThread) -> None:
+        """Keep a connection of its own to the display, and answer questions for pictures until
+        stopped."""
         # Held and never used: an X server whose last client goes starts anew, and paints its screen
         # black.
         with self._connected():
@@ -60,6 +62,7 @@ class X11Camera:
 
     @contextmanager
     def _connected(self) -> Iterator[MSS]:
+        """While connected: a display that can't be seen ends the source."""
         try:
             with MSS(display=self._display) as screen:
                 yield screen

@@ -81,6 +81,7 @@ class DesktopListener:
         return False
 
     def _report_ready(self) -> None:
+        """Say once that all programs were looked at."""
         if not self._is_ready:
             self._is_ready = True
             self._wire.say({"t": "ready"})
@@ -88,6 +89,8 @@ class DesktopListener:
     # -- programs and their windows
 
     def _look_at_programs(self) -> bool:
+        """Meet every program that is on the desktop. Return False, so that the loop does not call
+        again."""
         desktop = Atspi.get_desktop(0)
         for index in range(self._asking.ask("", desktop.get_child_count) or 0):
             root = self._asking.ask("", desktop.get_child_at_index, index)
@@ -116,6 +119,7 @@ class DesktopListener:
         self._look_at_windows(bus)
 
     def _look_at_windows(self, bus: str) -> None:
+        """Tell a program's windows, forget those that are gone, and walk through the others."""
         ids = self._live.children(bus, ROOT)
         if ids is None:
             return
@@ -160,12 +164,16 @@ class DesktopListener:
                 root.clear_cache()
 
     def _touch(self, bus: str) -> None:
+        """Note that a program's windows may be others now; all such are looked at together a little
+        later."""
         self._touched.add(bus)
         if not self._reviewing:
             self._reviewing = True
             GLib.timeout_add(REVIEW_MS, self._wire.guard(self._review))
 
     def _review(self) -> bool:
+        """Look at the windows of the programs that were touched. Return False, so that the loop
+        does not call again."""
         self._reviewing = False
         touched, self._touched = self._touched, set()
         for bus in sorted(touched):
@@ -176,6 +184,8 @@ class DesktopListener:
         return False
 
     def _busy(self, bus: str, on: bool) -> None:
+        """Tell that a program does not answer, or does again; one that does not is asked again
+        after its pause."""
         self._wire.say({"t": "busy", "bus": bus, "on": on})
         if on:
             GLib.timeout_add(int(PAUSE_S * 1000) + 100, self._wire.guard(self._ping), bus)
@@ -183,17 +193,21 @@ class DesktopListener:
             self._touch(bus)
 
     def _ping(self, bus: str) -> bool:
+        """Ask a program that did not answer for its name. Return False, so that the loop does not
+        call again."""
         if bus in self._roots:
             self._live.name(bus, ROOT)
         return False
 
     def _owner_changed(self, *signal: Any) -> None:
+        """Let a program go whose name on the bus has no owner any more."""
         name, _, new = signal[5].unpack()
         if new == "" and name in self._roots:
             # Its last events may still be on their way over the library's own connection.
             GLib.idle_add(self._wire.guard(self._leave), name, priority=PRIORITY)
 
     def _leave(self, bus: str) -> bool:
+        """Forget a program with its windows and objects, and tell that it is gone."""
         for window in self._windows.pop(bus, ()):
             self._walker.forget(window)
         self._roots.pop(bus, None)
@@ -257,6 +271,8 @@ class DesktopListener:
         return data[:MAX_TEXT]
 
     def _children_changed(self, event: Any, how: str, found: str, bus: str) -> None:
+        """Tell of a child that came or went; of a program's own children, its windows, all are
+        looked at."""
         if found.endswith(ROOT):
             self._touch(bus)
             if bus not in self._roots:
@@ -305,6 +321,8 @@ class DesktopListener:
         return None if found is None else self._tree.describe(found)
 
     def _fence(self, number: int, ids: list[str], until: float) -> bool:
+        """Once no walk runs, or time is over, tell what the objects hold, and that the fence is
+        passed."""
         if not self._walker.resting and time.monotonic() < until:
             return True
         self._read(ids)
@@ -312,6 +330,7 @@ class DesktopListener:
         return False
 
     def _read(self, ids: list[str]) -> None:
+        """Tell what each of the objects holds now."""
         for id_ in ids:
             self._wire.say({"t": "read", "id": id_, **self._content(id_)})
 

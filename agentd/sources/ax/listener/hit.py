@@ -32,6 +32,8 @@ def hit(asking: Questioner, windows: list[Any], command: dict[str, Any]) -> Any 
 def _descend(
     asking: Questioner, bus: str, window: object, kind: Atspi.CoordType, x: int, y: int
 ) -> object | None:
+    """Return the innermost object at a place of the screen; None where nothing is there, or where
+    the program does not answer."""
     here = None
     for _ in range(MAX_DEPTH):
         outer = here or window
@@ -45,6 +47,7 @@ def _descend(
 
 
 def _object_at(source: Any, kind: Atspi.CoordType, x: int, y: int) -> Any | None:
+    """Return the child at a place, None where the object can't say."""
     try:
         return source.queryComponent().getAccessibleAtPoint(x, y, kind)
     except NotImplementedError:

@@ -56,6 +56,8 @@ class _CallWatch:
     def _filter(
         self, bus: Gio.DBusConnection, message: Gio.DBusMessage, incoming: bool
     ) -> Gio.DBusMessage | None:
+        """Keep calls that show a notification until their answer passes; eavesdropped calls go no
+        further."""
         # On GDBus's own thread.
         if not incoming:
             return message
@@ -73,12 +75,14 @@ class _CallWatch:
         return message
 
     def _called(self, key: tuple[str, int], notice: dict[str, object]) -> bool:
+        """Keep a notification until it is answered; of too many the oldest is let go."""
         self._asked[key] = notice
         if len(self._asked) > MAX_PENDING:
             del self._asked[next(iter(self._asked))]
         return False
 
     def _answered(self, key: tuple[str, int]) -> bool:
+        """Tell the notification whose call was answered: it is shown now."""
         notice = self._asked.pop(key, None)
         if notice is not None:
             self._wire.say(notice)

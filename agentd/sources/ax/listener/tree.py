@@ -64,6 +64,7 @@ class ObjectTree:
         return found if self._add(found, bus, source, above) else None
 
     def _add(self, found: str, bus: str, source: Any, above: str) -> bool:
+        """Tell of a new object. Return False for one that is not there yet, or no more."""
         ask = self._asking.ask
         role = (ask(bus, source.get_role_name) or "")[:MAX_TEXT]
         if not role or role == "invalid":
@@ -104,6 +105,8 @@ class ObjectTree:
         return found
 
     def _index(self, found: str, bus: str, source: Any) -> int:
+        """Return an object's place among its siblings; -1, to be asked again, where it has none
+        yet."""
         index = self._asking.ask(bus, source.get_index_in_parent)
         if index is None or index < 0:
             # Not in its place yet, or nobody answers: asked again when it matters.
@@ -146,6 +149,8 @@ class ObjectTree:
         self._wire.say({"t": "forget"})
 
     def _drop(self, found: str, *, told: bool = False) -> None:
+        """Forget an object with all below it; ``told``: the daemon knows already that they are
+        gone."""
         if self.roles.pop(found, None) is None:
             return
         self.handles.pop(found, None)

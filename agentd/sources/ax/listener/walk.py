@@ -98,6 +98,8 @@ class Walker:
         self._asked.pop(window, None)
 
     def _step(self) -> bool:
+        """Visit objects for a short while. Return whether there is more to do, so that the loop
+        calls again."""
         walk = self._walks[0]
         until = time.monotonic() + SLICE_S
         while walk.queue and len(walk.seen) < MAX_NODES and time.monotonic() < until:
@@ -110,6 +112,7 @@ class Walker:
         return bool(self._walks)
 
     def _visit(self, walk: _TreeWalk, source: Any) -> None:
+        """Tell of one object, note texts that are to be read, and queue its children."""
         found, bus = identity(source)
         if found in walk.seen or self._tree.describe(source) is None:
             return
@@ -129,6 +132,8 @@ class Walker:
                 walk.queue.append(child)
 
     def _end(self, walk: _TreeWalk) -> None:
+        """Read the texts that were met, and tell how many objects the window has; an empty one is
+        walked again later."""
         self._read(walk.texts)
         nodes = len(walk.seen) - 1
         self._wire.say(
@@ -145,6 +150,7 @@ class Walker:
             )
 
     def _again(self, window: str, bus: str, tries: int) -> bool:
+        """Walk through a window once more, if it is still there."""
         if window in self._asked:
             self.walk(window, bus, tries)
         return False

@@ -57,6 +57,7 @@ class LiveWindows:
         """Ask for the ids of an object's children; None: it does not answer."""
 
         def read(answer: Any) -> list[str]:
+            """Return the ids in an answer, without those that stand for nothing."""
             return [f"{bus}{below}" for bus, below in answer if not below.endswith("/null")]
 
         return self._call(name, path, "GetChildren", read)
@@ -77,6 +78,7 @@ class LiveWindows:
         """Ask for the names of the states that are on; None: it does not answer."""
 
         def read(answer: Any) -> list[str]:
+            """Return the names of the states whose bits are set."""
             bits = sum(word << (32 * index) for index, word in enumerate(answer))
             return sorted(nick for number, nick in _STATES.items() if bits >> number & 1)
 

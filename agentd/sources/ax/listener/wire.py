@@ -48,6 +48,7 @@ class ParentPipe:
         """
 
         def call(*arguments: object) -> T:
+            """Call the callback; any error of it ends the child, with its words for the daemon."""
             try:
                 return callback(*arguments)
             except Exception as error:  # noqa: BLE001
@@ -60,6 +61,7 @@ class ParentPipe:
         """Call ``command`` for every line that comes in."""
 
         def read(source: int, condition: GLib.IOCondition) -> bool:
+            """Take the daemon's commands line by line; when the daemon goes, so does the child."""
             data = os.read(source, 65536)
             if not data:
                 os._exit(0)

@@ -122,10 +122,13 @@ class SessionSetup:
         self._prepared.pop(params.get("targetId", ""), None)
 
     def _handle_shown(self, _session: str, params: Params) -> None:
+        """Note that a prerendered page is shown now, which moves its history."""
         if not params["targetInfo"].get("subtype"):
             self._moved(self._prepared.pop(params["targetInfo"]["targetId"], ""))
 
     def _handle_navigated(self, session: str, params: Params) -> None:
+        """Prepare the frame's new document; what comes out of the cache has its frames listed
+        anew."""
         self._bind(session, params["frame"]["id"], params["frame"].get("loaderId", ""))
         self._moved(session)
         if params.get("type") == "BackForwardCacheRestore":
@@ -135,6 +138,7 @@ class SessionSetup:
         self._moved(session)
 
     def _handle_lifecycle(self, session: str, params: Params) -> None:
+        """List what a young page has loaded once its document says so."""
         young = self._young.get(session)
         if young is None or params.get("name") != "load":
             return
@@ -180,6 +184,8 @@ class SessionSetup:
         return [reply for reply, one in self._coming.items() if one == session]
 
     def _attached(self, session: str, info: Params) -> None:
+        """Set a new session up as what it is: a tab, a page, a worker, or a page that nobody
+        sees."""
         kind = info["type"]
         if kind == "tab":
             reply = self._connection.send("Target.setAutoAttach", _auto_attach(_PAGES), session)
@@ -219,6 +225,7 @@ class SessionSetup:
             )
 
     def _attached_worker(self, session: str, kind: str) -> None:
+        """Listen to a worker's requests, and to workers that it starts itself."""
         # Its requests and nothing else: it is neither paused nor spoken to.
         send = self._connection.send
         on_reply = partial(self._feed, session, "Network.enable")
@@ -227,7 +234,10 @@ class SessionSetup:
             send("Target.setAutoAttach", _auto_attach(_NESTED), session)
 
     def _ask_tree(self, session: str) -> None:
+        """Ask for the frames of a page, and prepare the document of each."""
+
         def on_reply(result: Params) -> None:
+            """Fold the frames, and prepare the document of each."""
             self._feed(session, "Page.getFrameTree", result)
             for frame in _frames(result["frameTree"]):
                 self._bind(session, frame["id"], frame.get("loaderId", ""))
@@ -235,6 +245,7 @@ class SessionSetup:
         self._watch(session, self._connection.send("Page.getFrameTree", {}, session, on_reply))
 
     def _moved(self, session: str) -> None:
+        """Note that a page's history is another one, so that it is asked again."""
         if session in self._histories:
             self._histories[session].moved()
 
@@ -249,6 +260,7 @@ class SessionSetup:
             self._connection.send(ANSWER, {}, session, past.update)
 
         def on_reply(result: Params) -> None:
+            """Fold what the page has loaded, unless its document is another one by now."""
             listing = result.get("result", {}).get("value")
             # On a machine with a load of 40 a text came once; the next flush asks again.
             if isinstance(listing, dict) and young.loader == loader:
@@ -271,6 +283,8 @@ class SessionSetup:
             young.loader, young.context, young.complete = loader, 0, False
 
         def on_reply(result: Params) -> None:
+            """Put the observer into the frame's own world, and list a young page's requests from
+            there."""
             context = result["executionContextId"]
             made = {"frameId": frame, "executionContextId": context}
             self._feed(session, "Page.createIsolatedWorld", made)
@@ -288,6 +302,8 @@ class SessionSetup:
         send("Runtime.addBinding", binding, session)
 
     def _inject(self, session: str, context: int, about: Params, result: Params) -> None:
+        """Note that a document is observed; the first, empty one of a frame gets its script
+        here."""
         self._feed(session, "Page.observed", about)
         # A frame's first, empty document gets no script by itself.
         if result.get("result", {}).get("value") is False:
@@ -302,11 +318,13 @@ class SessionSetup:
         self._feed(session, command, {**result, "requestId": number})
 
     def _not_fetched(self, session: str, command: str, number: str, reply: Reply) -> None:
+        """Fold that a body can't be had, if the browser refused it."""
         if not reply.cancelled() and isinstance(reply.exception(), CdpError):
             self._feed(session, command, {"requestId": number})
 
 
 def _auto_attach(wanted: Iterable[str]) -> dict[str, Any]:
+    """Return the parameters that let the browser attach to targets of these kinds by itself."""
     kinds = [{"type": kind} for kind in wanted]
     return {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": kinds}
 
@@ -316,6 +334,7 @@ def _quiet(context: int, expression: str) -> dict[str, Any]:
 
 
 def _frames(tree: Params) -> Iterable[Params]:
+    """Yield a frame and all frames in it, from the outermost in."""
     yield tree["frame"]
     for child in tree.get("childFrames", ()):
         yield from _frames(child)

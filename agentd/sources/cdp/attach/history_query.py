@@ -51,11 +51,13 @@ class HistoryQuestion:
             self._rested()
 
     def _rested(self) -> None:
+        """Ask again if the page moved, or was exchanged, since the last question."""
         self._rests = None
         if self._again or self._moves > self._asked:
             self._ask_now()
 
     def _ask_now(self) -> None:
+        """Ask for the tab's history, and note as of which move the answer is."""
         self._again = False
         self._asked = asked = self._moves
         self._rests = asyncio.get_running_loop().call_later(REST_S, self._rested)
@@ -64,6 +66,8 @@ class HistoryQuestion:
             self._feed(ANSWER, {**result, "as_of": asked})
 
         def on_end(reply: Reply) -> None:
+            """Ask again, a few times, where the page was exchanged meanwhile; else fold that there
+            is no answer."""
             if reply.cancelled() or reply.exception() is None:
                 return
             if self._tries and EXCHANGED in str(reply.exception()):

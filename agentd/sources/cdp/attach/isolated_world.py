@@ -85,6 +85,8 @@ class Isolated:
     async def _evaluate(
         self, connection: Connection, session: str, tab: str, asked: Params
     ) -> Params:
+        """Evaluate in a world of its own of the tab's main frame, which is made with the first
+        question."""
         if session not in self._worlds:
             # The main frame has the tab's own id.
             made = await connection.send(

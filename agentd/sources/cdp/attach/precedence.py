@@ -80,6 +80,8 @@ class Precedence:
         self._ask("DOMDebugger.getEventListeners", window, session, partial(self._listed, context))
 
     def _listed(self, context: int, session: str, result: Params) -> None:
+        """Answer the script which kinds of events the page listens to before it, by its
+        listeners."""
         types = sorted({one["type"] for one in result["listeners"] if one["useCapture"]})
         answer = f"{self._slot}.answerStanding({orjson.dumps(types).decode()})"
         ask = {"contextId": context, "expression": answer, "silent": True, "returnByValue": True}

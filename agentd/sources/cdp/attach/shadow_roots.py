@@ -58,6 +58,7 @@ class Suspects:
         )
 
     def _handle_elements(self, batch: _Batch, session: str, result: Params) -> None:
+        """Ask for the elements in a list that the page's script handed out."""
         array = result["result"].get("objectId")
         if array is not None:
             self._ask(
@@ -68,6 +69,7 @@ class Suspects:
             )
 
     def _listed(self, batch: _Batch, session: str, result: Params) -> None:
+        """Ask of each element whether it has a closed shadow root."""
         batch.items.update(
             one["value"]["objectId"] for one in result["result"] if one["name"].isdecimal()
         )
@@ -76,6 +78,8 @@ class Suspects:
             self._ask("DOM.describeNode", about, session, partial(self._described, batch, item))
 
     def _described(self, batch: _Batch, item: str, session: str, result: Params) -> None:
+        """Judge an element that has no closed root; of one that has, ask for the root where the
+        script may have it."""
         closed = [
             root
             for root in result["node"].get("shadowRoots", ())
@@ -98,6 +102,8 @@ class Suspects:
     def _judge(
         self, batch: _Batch, item: str, session: str, *, is_closed: bool, root: str | None = None
     ) -> None:
+        """Tell the script what an element has, with its root where it may have it; the last one
+        ends the batch."""
         closed = "true" if is_closed else "false"
         call = {
             "objectId": item,

@@ -57,6 +57,7 @@ def release_waiting(session: SessionState, way: str = "") -> Iterator[CdpObserva
 
 
 def _way(past: History, numbers: list[int], at: int) -> str:
+    """Return "back" or "forward" as far as the tab's history tells, "" where it does not."""
     # Where the page moved on unasked, it stood further than at the last answer: then only a step
     # back past it is sure.
     if past.entry not in numbers:

@@ -243,6 +243,7 @@ def _commit(
     heard: bool,
     restored: bool = False,
 ) -> Iterator[CdpObservation]:
+    """Report a frame's new document; one that is known already tells at most another parent."""
     name, loader = frame["id"], frame.get("loaderId", "")
     known = browser.frames.get(name)
     if known is not None and _has_document(known, loader):
@@ -348,6 +349,7 @@ def _instead(browser: BrowserState, session: SessionState, name: str) -> Iterato
 
 
 def _commit_cause(browser: BrowserState, name: str, loader: str, *, restored: bool) -> str:
+    """Return whether a document came by a reload or through the history, "" for neither."""
     began = browser.underway.get(name, StartedNavigating())
     kind = began.get("navigationType", "")
     if kind.startswith("reload") and began.get("loaderId") == loader:
@@ -358,6 +360,7 @@ def _commit_cause(browser: BrowserState, name: str, loader: str, *, restored: bo
 
 
 def _moved(session: SessionState, data: dict[str, Any], how: str) -> CdpObservation:
+    """Return the move as an event, and note it for the tab's history."""
     history.record_move(session, data, how)
     if how == "reload":
         data["navigation_type"] = how
@@ -381,6 +384,7 @@ def _unheard(browser: BrowserState, known: Frame, loader: str = "") -> Iterator[
 
 
 def _address(frame: FrameData) -> str:
+    """Return a frame's address with its fragment; a first, empty document is "about:blank"."""
     # A popup's first, empty document has no address or only a colon.
     url = frame.get("url", "")
     return "about:blank" if url in ("", ":") else url + frame.get("urlFragment", "")
@@ -389,6 +393,7 @@ def _address(frame: FrameData) -> str:
 def _tree(
     browser: BrowserState, session: SessionState, tree: FrameTree
 ) -> Iterator[CdpObservation]:
+    """Commit the documents of a frame and all in it, as a tree shows them."""
     frame = tree["frame"].copy()
     known = browser.frames.get(frame["id"])
     if known is not None and known.parent and not frame.get("parentId"):

@@ -151,6 +151,7 @@ class Normaliser:
         return any(arrival is not None and arrival.unheard for arrival in arrivals)
 
     def _fenced(self, patient: bool) -> Iterator[CdpObservation]:
+        """Give up waiting for what should have come by now, and report what that leaves unknown."""
         yield from self.network.overdue()
         for state in self.browser.sessions.values():
             yield from page_events.lost(state)
@@ -161,6 +162,8 @@ class Normaliser:
         yield from tabs.count_active_tabs(self.browser)
 
     def _fold(self, session: str, method: str, params: Params) -> Iterable[CdpObservation]:
+        """Hand a message to what handles its domain; a reply of a session that is gone tells
+        nothing."""
         if method.startswith("Target."):
             target_handler = self._target_handlers.get(method)
             return () if target_handler is None else target_handler(self.browser, session, params)
@@ -192,6 +195,7 @@ class Normaliser:
     def _handle_network(
         self, state: SessionState, method: str, params: Params
     ) -> Iterator[CdpObservation]:
+        """Fold a message about requests; in a young page those before it are filled in first."""
         if method == "Network.loadingFailed":
             navigation.note_failure(self.browser, params)
         arrival = state.arrival
@@ -205,6 +209,7 @@ class Normaliser:
     def _exchange(
         self, state: SessionState, method: str, params: Params
     ) -> Iterator[CdpObservation]:
+        """Fold one message of a request, and mark the answer of one that was filled in."""
         if method == "Network.requestWillBeSent" and params.get("loaderId") == params["requestId"]:
             remember(self.browser.loaders, params["requestId"], params.get("hasUserGesture", True))
         for event in self.network.fold(self.browser, state, method, params):
@@ -230,6 +235,7 @@ class Normaliser:
     def _handle_attached(
         self, browser: BrowserState, parent: str, params: AttachedToTarget
     ) -> Iterable[CdpObservation]:
+        """Note a session and its place; a service worker may answer requests from now on."""
         sessions.record_attachment(browser, parent, params["sessionId"], params["targetInfo"])
         if params["targetInfo"]["type"] == "service_worker":
             self.network.note_served(browser)
@@ -244,6 +250,8 @@ class Normaliser:
     def _handle_detached(
         self, browser: BrowserState, _parent: str, params: OfSession
     ) -> Iterator[CdpObservation]:
+        """Forget a session, and report what ends with it: held events, requests, downloads, its
+        frame."""
         state = browser.sessions.pop(params["sessionId"], None)
         browser.pages.above.pop(params["sessionId"], None)
         if state is None:
@@ -281,6 +289,7 @@ class Normaliser:
     def _handle_binding_called(
         self, browser: BrowserState, state: SessionState, params: BindingCalled
     ) -> Iterable[CdpObservation]:
+        """Fold what the page's script says by its own binding; others are the page's."""
         if params["name"] != self._binding:
             return ()
         return page_events.handle_call(browser, state, params)

@@ -120,6 +120,8 @@ class _Report(NamedTuple):
 def _handle_message(
     browser: BrowserState, session: SessionState, frame: str, payload: str
 ) -> Iterable[CdpObservation]:
+    """Hand a word of the page's script to what handles its kind; kinds that are not known tell
+    nothing."""
     kind, data = orjson.loads(payload)
     report = _Report(browser, session, frame, kind, data)
     if kind in _HANDLERS:
@@ -147,6 +149,7 @@ def _handle_secret(report: _Report) -> Iterable[CdpObservation]:
 
 
 def _handle_title(report: _Report) -> Iterable[CdpObservation]:
+    """Report a tab's title; a prerendered page keeps it until it is shown."""
     browser, session = report.browser, report.session
     title = report.data.get("title")
     if not isinstance(title, str) or report.frame != session.root or not session.is_page:
@@ -158,24 +161,28 @@ def _handle_title(report: _Report) -> Iterable[CdpObservation]:
 
 
 def _handle_front(report: _Report) -> Iterable[CdpObservation]:
+    """Report that a page came to the front, or left it."""
     if not report.is_of_shown_page:
         return ()
     return tabs.record_focus(report.browser, report.session, report.data.get("front") is True)
 
 
 def _handle_visual(report: _Report) -> Iterable[CdpObservation]:
+    """Report an event of the visual record, of pages that are shown."""
     if not report.is_of_shown_page:
         return ()
     return (CdpObservation(report.kind, {**report.data, "tab": report.session.tab}),)
 
 
 def _handle_left(report: _Report) -> Iterable[CdpObservation]:
+    """Note that a document was left, so that what comes later is known to be of another."""
     if report.frame in report.browser.frames:
         report.browser.frames[report.frame].marks.add("left")
     return ()
 
 
 def _handle_late_observer(report: _Report) -> Iterable[CdpObservation]:
+    """Report a gap where somebody acted in a young page before its observer was there."""
     # What stands within the page has its observer in time.
     if report.session.arrival is None or report.frame != report.session.root:
         return ()
@@ -183,6 +190,7 @@ def _handle_late_observer(report: _Report) -> Iterable[CdpObservation]:
 
 
 def _handle_hidden(report: _Report) -> Iterable[CdpObservation]:
+    """Report which kinds of events the page may have kept from its observer."""
     return _hidden([kind for kind in report.data["of"] if kind in FIELDS])
 
 

@@ -103,10 +103,12 @@ def check_fields(kind: str, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _only(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
+    """Return those of the named fields that are texts."""
     return {name: data[name] for name in names if isinstance(data.get(name), str)}
 
 
 def _clean(value: object) -> object:
+    """Return a value of the page's as an event may hold it, texts and lists cut to their bounds."""
     if isinstance(value, str):
         return value[:MAX_CHARACTERS]
     if isinstance(value, list):
@@ -117,6 +119,7 @@ def _clean(value: object) -> object:
 
 
 def _items(value: list[object]) -> Iterator[object]:
+    """Yield the first items of a list that are no objects, each clean."""
     for item in value[:MAX_ITEMS]:
         if not isinstance(item, dict):
             yield _clean(item)

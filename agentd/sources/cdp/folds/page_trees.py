@@ -111,6 +111,7 @@ class PageTrees:
         return self._secrets.mask_text(text[:MAX_TEXT])
 
     def _masked_value(self, field: object, value: str) -> str:
+        """Mask what a field holds, by the field's name or by its looks."""
         if isinstance(field, str) and value and self._secrets.is_secret(field, value):
             return MASK
         return self._masked(value)
@@ -126,6 +127,7 @@ def _address(where: FrameAddress) -> VisualTreeRecorded:
 
 
 def _copy_flags(item: Mapping[str, object], node: TreeNode) -> None:
+    """Copy the flags that are true or false; anything else is none."""
     for name in _FLAGS:
         value = item.get(name)
         if isinstance(value, bool):

@@ -39,6 +39,7 @@ def record_attachment(browser: BrowserState, parent: str, session: str, info: Ta
 
 
 def _worker_state(browser: BrowserState, parent: str, info: TargetInfo) -> SessionState:
+    """Return the state of a worker's session, of the tab and frame that started it."""
     kind = info["type"]
     above = browser.session_state(parent) if parent else SessionState("", "", False)
     frame = info.get("parentFrameId") or above.root
@@ -51,6 +52,7 @@ def _worker_state(browser: BrowserState, parent: str, info: TargetInfo) -> Sessi
 
 
 def _document_state(browser: BrowserState, tab: str, info: TargetInfo) -> SessionState:
+    """Return the state of a page's or frame's session; one that came later begins as an arrival."""
     target = info["targetId"]
     state = SessionState(tab, target, info["type"] == "page", target)
     state.hidden = info.get("subtype") == "prerender"
@@ -109,6 +111,7 @@ def _handle_download(
 def _handle_began(
     _browser: BrowserState, session: SessionState, arrival: Arrival, params: StartedNavigating
 ) -> Iterable[Message]:
+    """Note the document that a young page's own frame begins to load."""
     if params["frameId"] == session.root:
         arrival.began(params["loaderId"], params["url"])
     return ()
@@ -125,6 +128,7 @@ def _handle_tree(
 def _handle_navigated(
     browser: BrowserState, session: SessionState, arrival: Arrival, params: FrameNavigated
 ) -> Iterable[Message]:
+    """Give what an arrival tells when its first document was replaced."""
     before = browser.frames.get(session.root)
     if before is None or params["frame"]["id"] != session.root:
         return ()
@@ -134,6 +138,7 @@ def _handle_navigated(
 def _handle_listed(
     browser: BrowserState, session: SessionState, arrival: Arrival, params: Listed
 ) -> Iterable[Message]:
+    """Give what the page's own list of requests tells of an arrival, if it is of this document."""
     frame = browser.frames.get(session.root)
     if frame is None or frame.loader != params["loaderId"]:
         return ()

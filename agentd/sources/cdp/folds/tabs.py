@@ -169,6 +169,7 @@ def record_title(browser: BrowserState, tab: str, title: str, url: str) -> Itera
 
 
 def _standing(browser: BrowserState, seen: CdpObservation) -> CdpObservation:
+    """Mark what is seen while the daemon attaches: it is the start state."""
     if not browser.settled:
         seen.data["baseline"] = True
     return seen

@@ -86,11 +86,14 @@ class Visual:
             )
 
     def _lose(self, tab: str, reason: str, stream: str = "") -> Iterator[CdpObservation]:
+        """Begin a gap in a tab's visual record, unless one runs."""
         if tab not in self._lost:
             self._lost[tab] = stream
             yield CdpObservation("gap.began", {"source": "visual", "part": tab, "reason": reason})
 
     def _masked(self, value: object, name: str, stream: str) -> object:
+        """Mask a value of the record by what it is: an address, a text, an element, or a list of
+        them."""
         if isinstance(value, str):
             if name in _ADDRESSES:
                 return self._secrets.mask_url(value)
@@ -116,6 +119,7 @@ class Visual:
         return node
 
     def _remember_hidden(self, number: tuple[str, int]) -> None:
+        """Remember an element whose text is hidden; of too many the oldest is let go."""
         self._hidden[number] = None
         if len(self._hidden) > MAX_SECRETS:
             del self._hidden[next(iter(self._hidden))]
@@ -129,6 +133,7 @@ class Visual:
         return attributes | dict.fromkeys(secret, MASK)
 
     def _hides(self, attributes: dict[str, object]) -> bool:
+        """Whether an element's attributes say that its value is nobody's business."""
         names = [str(attributes[key]) for key in ("name", "id", "property") if key in attributes]
         return attributes.get("type") == "hidden" or any(
             self._secrets.is_secret(name, "") for name in names
@@ -152,4 +157,5 @@ def _read(text: Any) -> list[Any]:
 
 
 def _whole(value: object) -> int:
+    """Return a whole number that JSON can hold exactly, 0 for anything else."""
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0

@@ -36,6 +36,7 @@ def source_of(answer: ResponseData, *, extra: bool | None) -> str:
 
 
 def _is_fallback(answer: ResponseData) -> bool:
+    """Whether an answer came from the server although a service worker is there."""
     has_server = bool(answer.get("connectionId")) and bool(answer.get("remoteIPAddress"))
     return has_server and answer.get("serviceWorkerResponseSource") == "fallback-code"
 

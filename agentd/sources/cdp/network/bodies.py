@@ -71,6 +71,8 @@ def _without_files(raw: bytes, boundary: str) -> tuple[str, list[dict[str, Any]]
     files: list[dict[str, Any]] = []
 
     def part(name: str, head: str, content: str) -> str:
+        """Return one part of a form without its file, which is described beside; a small text
+        stays."""
         filename = _FILENAME.search(head)
         if filename is None:
             return content
@@ -132,6 +134,7 @@ def mask_again(data: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
 
 
 def _mask_body_again(body: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
+    """Mask a body by secrets that became known after it was kept."""
     if "text" in body:
         return body | {"text": mask_body(body["text"], body.get("mime", ""), secrets)}
     if is_clean(_decoded(body.get("base64", "")) or b"", secrets):
@@ -150,6 +153,7 @@ def is_clean(raw: bytes, secrets: Secrets) -> bool:
 
 
 def _is_small_text(content: str) -> bool:
+    """Whether a file of a form is short and a text."""
     if len(content) > SMALL_FILE or "\0" in content:
         return False
     try:
@@ -164,6 +168,7 @@ def _utf8(text: str) -> str:
 
 
 def _decoded(text: str) -> bytes | None:
+    """Decode base64, None for what is none."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -141,6 +141,7 @@ class ExtraInfo:
         return hops
 
     def _keep_early(self, params: ExtraInfoParams) -> None:
+        """Keep headers that came before their request; of too many the oldest are let go."""
         if not self._table.plan.headers:
             return
         self.early.setdefault(params["requestId"], []).append(params)

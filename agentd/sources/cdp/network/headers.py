@@ -76,6 +76,8 @@ def select_headers(
 def _selected(
     items: Iterable[tuple[str, object]], names: frozenset[str] | None, secrets: Secrets
 ) -> Iterable[tuple[str, str]]:
+    """Yield the headers that are asked for, masked and cut, up to `MAX_HEADERS`; names in lower
+    case."""
     found = 0
     for name, value in items:
         low = name.lower()

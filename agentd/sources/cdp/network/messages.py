@@ -131,6 +131,8 @@ class Messages:
         yield CdpObservation("gap.ended", {"source": "cdp", "part": "message"})
 
     def _has_room(self, connection: _Connection, second: int) -> bool:
+        """Count a message of this second, and say whether it is one of the first
+        `MAX_PER_SECOND`."""
         if second != connection.second:
             connection.second, connection.told, connection.lost = second, 0, 0
         connection.told += 1
@@ -139,6 +141,8 @@ class Messages:
 
 
 def _frame(frame: Params, secrets: Secrets) -> dict[str, Any] | None:
+    """Return a frame of a socket as a text or as bytes, masked; None for one that carries no
+    message."""
     payload = str(frame.get("payloadData", ""))
     if frame.get("opcode") == _TEXT:
         return _text(payload, secrets)
@@ -152,11 +156,13 @@ def _frame(frame: Params, secrets: Secrets) -> dict[str, Any] | None:
 
 
 def _binary(raw: bytes) -> dict[str, Any]:
+    """Return bytes of a message, cut to `MAX_MESSAGE_LENGTH`."""
     data: dict[str, Any] = {"base64": base64.b64encode(raw[:MAX_MESSAGE_LENGTH]).decode()}
     return data | ({"cut": True} if len(raw) > MAX_MESSAGE_LENGTH else {})
 
 
 def _event(params: Params, secrets: Secrets) -> dict[str, Any]:
+    """Return a message of an event stream with its name and id, where it has them."""
     about = {
         "event": str(params.get("eventName", ""))[:200],
         "id": str(params.get("eventId", ""))[:200],
@@ -167,6 +173,7 @@ def _event(params: Params, secrets: Secrets) -> dict[str, Any]:
 
 
 def _text(text: str, secrets: Secrets) -> dict[str, Any]:
+    """Return a text of a message, masked, then cut to `MAX_MESSAGE_LENGTH` bytes."""
     masked = mask_body(text, "", secrets).encode("utf-8", "replace")
     data: dict[str, Any] = {"text": masked[:MAX_MESSAGE_LENGTH].decode("utf-8", "ignore")}
     return data | ({"cut": True} if len(masked) > MAX_MESSAGE_LENGTH else {})

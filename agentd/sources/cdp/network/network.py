@@ -178,6 +178,7 @@ class Network:
         return self._lost.unanswered()
 
     def _stop_waiting(self, number: str, request: Request) -> Iterator[CdpObservation]:
+        """Report a request with what is known of it, for each thing that it still waits for."""
         if "headers" in request.waits:
             yield from self.table.release(number, request, "headers")
         if request.left:
@@ -194,6 +195,7 @@ class Network:
     def _handle_enabled(
         self, _browser: BrowserState, session: SessionState, _params: Params
     ) -> Iterable[CdpObservation]:
+        """Note that a session's requests are heard, and a service worker that is."""
         session.enabled = True
         if session.via == "service_worker":
             self._service_workers.add(session.target)
@@ -204,6 +206,8 @@ class Network:
     def _handle_sent(
         self, browser: BrowserState, session: SessionState, params: RequestWillBeSent
     ) -> Iterator[CdpObservation]:
+        """Take a request, or the next hop of one; what is inside the browser, and a worker's own
+        script, are left out."""
         number = params["requestId"]
         self.extra_info.claim(number)
         is_own_script = bool(session.via) and number == session.target
@@ -236,6 +240,8 @@ class Network:
     def _new_request(
         self, browser: BrowserState, session: SessionState, params: RequestWillBeSent
     ) -> Request:
+        """Return a request with what is known before its answer: its kind, session, and who may
+        answer it."""
         loader = params.get("loaderId", "")
         request = Request({}, type_of(params), session, loader, via=session.via)
         request.heads = Heads() if self._plan.headers else None
@@ -297,6 +303,7 @@ class Network:
     def _handle_request_body(
         self, browser: BrowserState, _session: SessionState, params: PostDataReply
     ) -> Iterator[CdpObservation]:
+        """Add the body that was asked for, and report what waited for it."""
         number = params["requestId"]
         request = self.table.get(number)
         if request is None or "body" not in request.waits:
@@ -310,6 +317,7 @@ class Network:
     def _handle_redirect(
         self, browser: BrowserState, request: Request, params: RequestWillBeSent
     ) -> Iterator[CdpObservation]:
+        """Report a hop with its status and where it leads, and go on with the next one."""
         answer = params["redirectResponse"]
         has_extra_info = params.get("redirectHasExtraInfo")
         location = header(answer.get("headers", {}), "location") or params["request"]["url"]
@@ -344,6 +352,7 @@ class Network:
     def _handle_cached(
         self, _browser: BrowserState, _session: SessionState, params: OfRequest
     ) -> Iterable[CdpObservation]:
+        """Note that the browser's memory answered."""
         if request := self.table.get(params["requestId"]):
             request.answered_by = "memory"
         return ()
@@ -351,6 +360,8 @@ class Network:
     def _handle_answer(
         self, browser: BrowserState, session: SessionState, params: ResponseReceived
     ) -> Iterator[CdpObservation]:
+        """Note an answer's head, and decide whether its body is wanted; one without its request is
+        a gap."""
         number, answer = params["requestId"], params["response"]
         request = self.table.get(number)
         if request is None:
@@ -400,6 +411,7 @@ class Network:
     def _handle_finished(
         self, _browser: BrowserState, session: SessionState, params: OfRequest
     ) -> Iterator[CdpObservation]:
+        """Report that an answer is whole, and read a body that the page's script holds."""
         number = params["requestId"]
         if number == session.target:
             session.heard = True

@@ -135,6 +135,8 @@ class RequestEnds:
             yield from self.finish(number)
 
     def _end(self, number: str, request: Request, end: CdpObservation) -> Iterator[CdpObservation]:
+        """Report the end of a request once nothing more is to come of it, and let its outer one go
+        on."""
         request.ended = True
         if "twin" in request.waits:
             yield from request.release("twin")

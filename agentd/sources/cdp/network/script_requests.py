@@ -113,6 +113,7 @@ def is_waited_for(params: RequestWillBeSent) -> bool:
 
 
 def _is_counted(params: RequestWillBeSent) -> bool:
+    """Whether a request is one that a page's script may have made, as the browser counts them."""
     request = params["request"]
     if not request["url"].startswith(_SITES) or is_waited_for(params):
         return False

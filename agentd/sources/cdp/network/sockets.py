@@ -52,6 +52,7 @@ class Sockets:
     def _handle_created(
         self, browser: BrowserState, session: SessionState, params: WebSocketCreated
     ) -> Iterator[CdpObservation]:
+        """Report that a socket is opened, as a request."""
         number = params["requestId"]
         request = Request({}, "WebSocket", session, via=session.via)
         request.heads = Heads() if self._table.plan.headers else None
@@ -63,6 +64,7 @@ class Sockets:
     def _handle_handshake_sent(
         self, browser: BrowserState, _session: SessionState, params: HandshakeSent
     ) -> Iterable[CdpObservation]:
+        """Note the headers with which a socket was asked for."""
         request = self._table.get(params["requestId"])
         if request is not None and request.heads is not None:
             names = self._table.plan.request_headers
@@ -73,6 +75,7 @@ class Sockets:
     def _handle_handshake_received(
         self, browser: BrowserState, _session: SessionState, params: HandshakeReceived
     ) -> Iterator[CdpObservation]:
+        """Report the answer to a socket, which is open from now on."""
         number, response = params["requestId"], params["response"]
         request = self._table.get(number)
         if request is None:

@@ -60,6 +60,7 @@ class Streamed:
         return bytes(self._got) if ended or self._wanted == self._length else None
 
     def _take(self, text: str) -> None:
+        """Add a part of the body; one that is too long, or that can't be read, is given up."""
         if self._got is None or not text:
             return
         try:

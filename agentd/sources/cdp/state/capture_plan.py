@@ -108,6 +108,7 @@ class CapturePlan:
 
 
 def _hears(plan: EpisodePlan) -> bool:
+    """Whether requests or messages are among the kinds that are asked for."""
     kinds = plan.get("hears")
     if kinds is None:
         return True
@@ -125,11 +126,14 @@ def _guards(plan: EpisodePlan, kind: str) -> bool:
 
 
 def _filter(plan: EpisodePlan, name: _Bodies) -> WantsBody:
+    """Return a function that says of a request whether anybody asks for its body, even if it is
+    refused."""
     entries = [Asked(entry, plan.get("origin")) for entry in plan.get(name) or ()]
     if not entries:
         return _none
 
     def wants(method: str, url: str) -> int:
+        """Say whether anybody asks for the body: nobody, only if it is taken, or always."""
         refused = [entry.refused for entry in entries if entry.takes(method, url)]
         if not refused:
             return NOBODY

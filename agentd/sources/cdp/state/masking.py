@@ -100,6 +100,8 @@ class Secrets(Masker):
         left = MAX_HASHED
 
         def is_value(reading: str) -> bool:
+            """Whether a word is a secret that is known; only so many letters are looked up in one
+            text."""
             nonlocal left
             if reading in values:
                 return True
@@ -112,6 +114,8 @@ class Secrets(Masker):
             return True
 
         def mask_word(match: re.Match[str]) -> str:
+            """Mask a word that is a secret in one of its readings, and remember one that is
+            none."""
             word = match[0]
             if word in self._read:
                 return word
@@ -162,6 +166,7 @@ def _readings(word: str) -> Iterator[str]:
 
 
 def _keep(known: dict[T, None], entry: T) -> None:
+    """Keep an entry as the newest; of too many the oldest is let go."""
     known.pop(entry, None)
     known[entry] = None
     if len(known) > MAX_NAMES:
@@ -205,12 +210,14 @@ def _names_of(element: object) -> Sequence[str]:
 
 
 def _field(pair: Any, secrets: Masker) -> Any:
+    """Mask the value of a pair of name and value; anything else stays."""
     if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
         return pair
     return [pair[0], _text(pair[1], (pair[0],), secrets)]
 
 
 def _text(value: object, names: Iterable[str], secrets: Masker) -> object:
+    """Mask a text, or each in a list, by the names that it has or by its looks."""
     if isinstance(value, list):
         return [_text(item, names, secrets) for item in value]
     if not isinstance(value, str) or not value:
@@ -230,6 +237,7 @@ _BEGINNING = (0xDEADBEEF, 0x41C6CE57)
 
 
 def _mixed(state: tuple[int, int], text: str) -> tuple[int, int]:
+    """Mix a text into a hash as the page's script does, by units of UTF-16."""
     a, b = state
     units = text.encode("utf-16-le", "surrogatepass")
     for unit in struct.unpack(f"<{len(units) // 2}H", units):

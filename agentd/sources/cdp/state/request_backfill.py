@@ -270,6 +270,8 @@ class Arrival:
     # -- what is seen of a request
 
     def _handle_request(self, params: Params) -> Iterator[Message]:
+        """Note a request that was heard; a redirect whose beginning was missed is filled in where
+        that is safe."""
         number = params["requestId"]
         if number not in self._sent and "redirectResponse" in params:
             hop = params["redirectResponse"]["url"]
@@ -282,6 +284,8 @@ class Arrival:
             self._sent[number] = None
 
     def _answer(self, browser: BrowserState, one: Message) -> Iterator[Message]:
+        """Fill in the request that an answer shows; where its method is not sure, hold it until
+        more is known."""
         number, url = one.params["requestId"], one.params["response"]["url"]
         remember(self._answered, number, None, MAX_REQUESTS)
         if url.startswith(INNER_SCHEMES) or self._is_told(browser, number):
@@ -297,6 +301,7 @@ class Arrival:
             self._unsent[number] = Unsent(kind, [one])
 
     def _goes_on(self, one: Message) -> Iterator[Message]:
+        """Hold what comes of such a request, and decide at its end whether it was a GET."""
         number = one.params["requestId"]
         unsent = self._unsent[number]
         unsent.held.append(one)
@@ -312,6 +317,7 @@ class Arrival:
             self._drop(number)
 
     def _release(self, number: str) -> Iterator[Message]:
+        """Give a held request with all that came of it."""
         unsent = self._unsent.pop(number)
         first = unsent.held[0].params
         yield self._completing(number, first, first["response"]["url"])
@@ -329,6 +335,7 @@ class Arrival:
     # -- what the document's own list says
 
     def _expects(self, entries: list[HistoryEntry]) -> None:
+        """Note a gap where the document that was expected is nowhere to be seen."""
         asked = {_plain(entry.get("userTypedURL", "")) for entry in entries}
         wanted = _plain(self.expected)
         if is_outer(wanted) and not self._urls[wanted] and wanted not in asked:
@@ -405,6 +412,7 @@ class Arrival:
     # -- putting in what is sure
 
     def _completing(self, number: str, params: Params, url: str) -> Message:
+        """Return the message that the browser would have sent for a GET that was missed."""
         self._sent[number] = None
         self.completed[number] = url
         about = {"url": url, "method": "GET", "headers": {}}
@@ -425,13 +433,17 @@ class Arrival:
         yield Message("Network.loadingFinished", base)
 
     def _is_told(self, browser: BrowserState, number: str) -> bool:
+        """Whether a request was heard of, or so many were that nobody can say."""
         return number in self._sent or number in browser.loaders or len(self._sent) >= MAX_REQUESTS
 
     def _miss(self, reason: str) -> None:
+        """Note the first reason why requests may be missing."""
         self.missed = self.missed or reason
 
 
 def _method(headers: Params) -> str:
+    """Return the method that headers give away: as they say it, else GET where they have no
+    origin."""
     names = {name.lower(): value for name, value in headers.items()}
     return str(names.get(":method") or ("" if "origin" in names else "GET"))
 

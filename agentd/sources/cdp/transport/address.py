@@ -37,6 +37,7 @@ async def websocket_address(endpoint: str | None, profile: Path | None) -> str:
 
 
 def _from_profile(profile: Path) -> str:
+    """Return the address that a browser wrote into its profile. Raises `SourceLostError`."""
     path = profile / "DevToolsActivePort"
     try:
         lines = read_regular(path, MAX_PORT_FILE).decode("utf-8").split()
@@ -51,6 +52,7 @@ def _from_profile(profile: Path) -> str:
 
 
 async def _from_endpoint(endpoint: str) -> str:
+    """Ask a browser's port for its address. Raises `SourceLostError` where none answers."""
     try:
         async with httpx.AsyncClient(
             verify=default_tls(),

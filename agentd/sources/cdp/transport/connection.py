@@ -74,6 +74,7 @@ class Connection:
         await self._wire.close()
 
     def _take(self, message: Message, on_event: OnEvent) -> None:
+        """Hand an event on, or a reply to who waits for it."""
         number = message.get("id")
         if number is None:
             on_event(message.get("sessionId", ""), message["method"], message.get("params", {}))
@@ -90,6 +91,7 @@ class Connection:
         reply.set_result(result)
 
     def _fail_waiting(self) -> None:
+        """Fail everybody who waits for a reply."""
         waiting, self._waiting = self._waiting, {}
         for reply, _ in waiting.values():
             if not reply.done():
@@ -98,6 +100,7 @@ class Connection:
 
 
 def _forgive(reply: Reply) -> None:
+    """Look at a failure that nobody waits for, so that asyncio does not warn of it."""
     # A failure that nobody waits for is no news: a target may go away before it answers.
     if not reply.cancelled():
         reply.exception()

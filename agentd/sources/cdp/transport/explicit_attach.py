@@ -96,6 +96,7 @@ class ByHand:
         return _unanswered(number)
 
     def _consider(self, target: str) -> None:
+        """Attach to a target, once, if targets of its kind are wanted there."""
         kind, parent = self._targets[target]
         if kind in BELOW:
             wanted = self._below[parent].params.get("filter") if parent in self._below else ()
@@ -188,4 +189,5 @@ def _unanswered(number: int) -> Message:
 
 
 def _parent(info: Message) -> str:
+    """Return the target that another one belongs to, "" for none."""
     return str(info.get("parentId") or info.get("parentFrameId") or "")

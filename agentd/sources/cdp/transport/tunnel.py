@@ -45,6 +45,8 @@ class Tunnel:
             self._carrier.send(number, method, params)
 
     def _wrap(self, session: str, number: int, message: Message) -> None:
+        """Send a command through all sessions above its own; an error answers where one of them is
+        gone."""
         at = session
         while at:
             self._last += 1
@@ -71,6 +73,7 @@ class Tunnel:
         self._carrier.close()
 
     def _unpack(self, session: str, message: Message) -> Iterator[Message]:
+        """Yield the messages in one that was carried, each with its session."""
         number, method = message.get("id"), message.get("method")
         if number is not None:
             yield from self._reply(session, number, message)
@@ -87,6 +90,8 @@ class Tunnel:
         yield {"sessionId": session, "method": method, "params": params}
 
     def _reply(self, session: str, number: int, message: Message) -> Iterator[Message]:
+        """Yield a reply of the daemon's own command; of one that only carried, at most its
+        error."""
         if number < OWN:
             yield message | {"sessionId": session}
             return

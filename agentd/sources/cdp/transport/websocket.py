@@ -54,6 +54,7 @@ class WebSocketWire:
         self._outbox.put_nowait(orjson.dumps(message))
 
     async def messages(self) -> AsyncIterator[Message]:
+        """Yield what the browser sends until it closes, and write meanwhile what is queued."""
         writer = asyncio.create_task(self._write())
         try:
             async for raw in self._socket:
@@ -68,12 +69,14 @@ class WebSocketWire:
             await self._socket.close()
 
     async def _write(self) -> None:
+        """Write what is queued, in its order, until the browser closes."""
         with contextlib.suppress(ConnectionClosed):  # the reader sees it too, and says so
             while True:
                 await self._socket.send((await self._outbox.get()).decode())
 
 
 async def _connect(address: str) -> _Socket:
+    """Connect by the library that is installed; old versions have another way."""
     # No pings: a browser that is stopped for a while is not lost.
     options: dict[str, Any] = {
         "max_size": MAX_MESSAGE,
