@@ -154,6 +154,8 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
 
 
 async def _problem(request: Request, error: Exception) -> Response:
+    """Answer an error of ours: as a page where a browser asks for one, else as a problem of RFC
+    9457; each is counted by its name."""
     assert isinstance(error, ProblemError)
     request.app.state.metrics.refusals.labels(error.slug).inc()
     return told_as_page(request, error) or Response(
@@ -162,6 +164,7 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 async def _http(request: Request, error: Exception) -> Response:
+    """Answer what routing itself refuses, a path or a method, as a problem of ours."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")

@@ -67,6 +67,8 @@ def _without_goal(oracle: Oracle) -> Limit:
 
 
 def _run(oracle: Oracle, kind: str, stands_for: str, adversary: Adversary) -> AttackResult:
+    """Score one adversary, and say whether it falls: reaches the goal, or is paid more than its
+    limit allows."""
     score = score_log(oracle.rules, adversary.events)
     limit = adversary.limit
     paid = {id: score.paid(id) for id in score.ids if id in oracle.rules.index}

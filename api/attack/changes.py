@@ -68,6 +68,7 @@ def hide_contents(oracle: Oracle) -> Made:
 
 
 def _out_of_sight(event: Event) -> Event:
+    """Return the event as if what it shows had been outside the view."""
     if event.kind == "element.state_changed":
         return change_event(event, visible=False, in_view=False)
     if event.kind == "text.shown":
@@ -96,6 +97,7 @@ def worker(oracle: Oracle) -> Made:
 
 
 def _answered_by_worker(event: Event) -> Event:
+    """Return the event as if the page's own worker had answered the request."""
     if event.kind not in ("request.finished", "request.redirected", "request.response_started"):
         return event
     data = {**event.data, "served_from": "worker"}
@@ -172,6 +174,7 @@ def push_addresses(oracle: Oracle) -> Made:
 
 
 def _pushed(event: Event) -> Event:
+    """Return a navigation as if the page's script had only put the address there."""
     if not _is_load(event):
         return event
     origin = origin_of(str(event.data.get("url")))
@@ -193,12 +196,14 @@ def _moved(places: Mapping[str, str]) -> Change:
     that happens there."""
 
     def move(text: str) -> str:
+        """Return an address at its origin's other place; other texts stay."""
         for origin, place in places.items():
             if text == origin or text.startswith((f"{origin}/", f"{origin}?", f"{origin}#")):
                 return place + text[len(origin) :]
         return text
 
     def change(event: Event) -> Event:
+        """Return the browser's event at the other places."""
         data = map_texts(event.data, move) if event.source == "cdp" else event.data
         return event._replace(data=data)
 
@@ -233,6 +238,7 @@ def _typed(oracle: Oracle) -> set[str]:
 
 
 def _texts_of(event: Event) -> Iterator[str]:
+    """Yield the texts that the agent wrote by an event."""
     data = event.data
     if event.kind == "field.filled" and not _is_choice(event):
         value = data.get("value")
@@ -253,9 +259,12 @@ def _is_choice(event: Event) -> bool:
 
 
 def _constant(typed: set[str], constant: str) -> Change:
+    """Return a change that puts one constant in place of every text that was typed, in fields,
+    addresses and bodies."""
     written = {form: quote_plus(constant) for text in typed for form in _written(text)}
 
     def replace(text: str) -> str:
+        """Return the constant for a typed text, and an address with it in its query."""
         if text in typed:
             return constant
         if text.startswith(("http:", "https:")):
@@ -263,6 +272,7 @@ def _constant(typed: set[str], constant: str) -> Change:
         return text
 
     def change(event: Event) -> Event:
+        """Return the event with the constant; what the agent says of its own step stays."""
         if event.kind == "step.began":
             return event
         data = _constant_body(map_texts(event.data, replace), typed, written, constant)
@@ -327,5 +337,6 @@ def _is_word_of(instruction: str, text: str) -> bool:
 
 
 def _is_search(event: Event) -> bool:
+    """Whether an event is about a field that one searches with."""
     element = mapping(event.data.get("element"))
     return element.get("role") == "searchbox" or element.get("type") == "search"

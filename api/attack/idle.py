@@ -119,6 +119,7 @@ def _loaded_again(state: Sequence[Event]) -> Iterator[Event]:
 
 
 def _without_baseline(event: Event) -> JsonObject:
+    """Return the event's data as if it had been seen to happen."""
     return {name: value for name, value in event.data.items() if name != "baseline"}
 
 

@@ -29,6 +29,8 @@ def require_attack(rules: Ruleset, tests: Json) -> None:
 
 
 def _attack(rules: Ruleset, recording: Json, where: str) -> None:
+    """Attack a task by one of its recordings. Raises `BadTestError` for an attack that is paid, and
+    for a recording that can't be attacked."""
     events = read_of(recording, None, where).events
     if len(events) > MAX_EVENTS:
         raise BadTestError(where, f"{len(events)} events", f"at most {MAX_EVENTS}")

@@ -108,6 +108,7 @@ def as_json(oracle: Oracle, name: str, results: Sequence[AttackResult]) -> Attac
 
 
 def _adversary_json(result: AttackResult) -> AdversaryJson:
+    """Return one attack with what it was paid, what was allowed, and the events that earned it."""
     return {
         "kind": result.kind,
         "variant": result.adversary.variant,
@@ -132,6 +133,7 @@ def _adversary_json(result: AttackResult) -> AdversaryJson:
 
 
 def _details(result: AttackResult) -> Iterator[str]:
+    """Yield the lines on a fallen attack: each payout with the events that earned it."""
     yield f"  falls: {finding(result)}"
     for payout in result.payouts:
         yield f"    {payout.id} {payout.worth:+g}"
@@ -145,6 +147,7 @@ def _evidence(result: AttackResult, payout: Payout) -> list[tuple[int, Event]]:
 
 
 def _total(result: AttackResult) -> float | None:
+    """Return what an attack was paid, None where a step of it is not known."""
     return None if result.score.masked else result.score.total
 
 
@@ -153,6 +156,7 @@ def _excess(result: AttackResult) -> float:
 
 
 def _verdict_of(of_kind: Sequence[AttackResult]) -> str:
+    """Say how the attacks of one kind went: how many fall, or how many are not known."""
     fallen_here = len(fallen(of_kind))
     if fallen_here:
         return f"{fallen_here} FALL" if fallen_here > 1 else "1 FALLS"
@@ -161,5 +165,6 @@ def _verdict_of(of_kind: Sequence[AttackResult]) -> str:
 
 
 def _row(*cells: str) -> str:
+    """Return a row of the table; its last cell takes what room is left."""
     padded = [cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=False)]
     return f"  {''.join(padded)}{cells[-1]}".rstrip()

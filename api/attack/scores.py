@@ -216,6 +216,8 @@ class Oracle:
         return any(seq in touched for seq in shown)
 
     def _limit(self, kept: dict[str, float], *, goal: bool) -> Limit:
+        """Return what an attack may be paid that keeps these milestones; without the goal nothing
+        that needs it."""
         if not goal:
             kept |= dict.fromkeys(self.goals, 0.0)
         self._drop_successors(kept)

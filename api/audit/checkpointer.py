@@ -97,6 +97,8 @@ class Checkpointer:
             await self._delivery.close()
 
     async def _run(self) -> float | None:
+        """Sign what has closed. Return the seconds to the next turn, None where another key signs
+        this database."""
         try:
             has_more = await self.turn()
         except ForeignKeyError as error:
@@ -122,6 +124,8 @@ class Checkpointer:
             return False
 
     async def _read(self, episode: str) -> _Closed:
+        """Read a closed episode whole and count its facts; what does not read any more is not
+        signed."""
         row = await self._audits.episode(episode)
         task = None if row is None else await self._audits.task(row.task_number)
         if row is None or task is None:
@@ -152,6 +156,8 @@ class Checkpointer:
             return _Closed(episode, None, None, None)
 
     async def _sign(self, closed: list[_Closed]) -> None:
+        """Sign episodes in one transaction: leaf, facts, start and note of each, and the grown
+        tree."""
         if not closed:
             return
         made = 0
@@ -190,6 +196,7 @@ class Checkpointer:
         self._metrics.checkpoints.labels("all").inc()
 
     def _own(self, tree: Any) -> None:
+        """Raise `ForeignKeyError` where another key signs this database by now."""
         own = PublicKey(self._signer.name, self._signer.public).text()
         if tree.key not in (None, own):
             raise ForeignKeyError(
@@ -197,6 +204,7 @@ class Checkpointer:
             )
 
     async def _deliver(self) -> None:
+        """Hand the notes that were not delivered yet to where they go, in their order."""
         if self._delivery is None:
             return
         while rows := await self._audits.undelivered(TOGETHER):
@@ -217,6 +225,7 @@ def _today() -> str:
 
 
 def _due(tree: Any, asked: bool) -> bool:
+    """Whether the tree is to be signed: it grew, and a day passed or somebody asks."""
     if tree is None or tree.size == tree.signed_size:
         return False
     return asked or tree.signed_day < _today()

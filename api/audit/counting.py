@@ -35,6 +35,7 @@ class Counting:
             self._count(partial(self._read, text=text))
 
     def _read(self, reader: FactReader, text: bytes) -> None:
+        """Count the events of a segment, and look at the start state while no step has begun."""
         reader.read(text)
         if not self._start.began:
             for event in decode_segment(text).events:
@@ -49,6 +50,8 @@ class Counting:
         return self._count(lambda reader: reader.finish(rewards))
 
     def _count(self, work: Callable[[FactReader], Counted]) -> Counted | None:
+        """Do a part of the counting; a fault of ours ends it, and the episode is left out of
+        reports."""
         if self._reader is None:
             return None
         try:

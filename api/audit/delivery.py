@@ -50,6 +50,8 @@ class ToFile:
         """Do nothing: no file is open between notes."""
 
     def _append(self, data: bytes) -> None:
+        """Append to the file and wait for the disk; what fits only in part is taken back. Raises
+        OSError."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o644)
         try:

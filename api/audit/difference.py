@@ -18,6 +18,7 @@ class Difference(NamedTuple):
     wanted: str
 
     def __str__(self) -> str:
+        """Say what was found where something else was wanted."""
         whose = f"{self.episode}: " if self.episode else ""
         return f"{whose}{self.what}: found {self.found}, wanted {self.wanted}"
 
@@ -83,6 +84,7 @@ class RowComparison:
             yield extra
 
     async def _missing_before(self, key: int | None) -> AsyncIterator[Difference]:
+        """Yield a difference for each stored row before ``key`` that the log knows nothing of."""
         while (stored := await self._next()) is not None:
             if key is not None and getattr(stored, self._key) >= key:
                 return
@@ -91,6 +93,7 @@ class RowComparison:
             yield Difference(self._episode, what, "one", "none, by the log")
 
     async def _next(self) -> Any:
+        """Return the next stored row, read by pages; None after the last."""
         if not self._rows and self._more:
             page = await self._page(self._last, self.PAGE)
             self._more = len(page) == self.PAGE

@@ -103,6 +103,8 @@ def describe_actions(steps: StepCounts) -> dict[str, float | int | None]:
 
 
 def _describe_tries(outcomes: Sequence[TaskOutcomes], k: int) -> Iterable[dict[str, object]]:
+    """Yield how often any, and all, of ``k`` tries solve a task, over the tasks that were tried so
+    often."""
     tried = [one for one in outcomes if one.known >= k]
     if tried:
         any_of = estimate_chance([find_pass_at(one, k) for one in tried])

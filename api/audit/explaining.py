@@ -94,6 +94,7 @@ class Explainer:
         ]
 
     async def _opened(self, row: EpisodeRow) -> dict[str, Any]:
+        """Return when an episode was opened, and by which token, as far as that is known."""
         opener: dict[str, Any] | None = {"id": row.opened_by} if row.opened_by else None
         token = await self._audits.opener(row.opened_by)
         if token is not None:
@@ -137,6 +138,8 @@ def as_text(explanation: dict[str, object]) -> str:
 
 
 def _lines(explanation: dict[str, Any]) -> Iterable[str]:
+    """Yield the explanation as text: the reward, its task and log, milestones, verdicts, and who
+    signed it."""
     reward, opened, task = explanation["reward"], explanation["opened"], explanation["task"]
     by = reward["decided_by"]
     value = "null" if reward["reward"] is None else f"{reward['reward']:+.3f}"
@@ -164,6 +167,7 @@ def _lines(explanation: dict[str, Any]) -> Iterable[str]:
 
 
 def _opener_in_words(opener: dict[str, object] | None) -> str:
+    """Say which token opened an episode."""
     if opener is None:
         return "nobody knows whom"
     label = f" ({opener['label']})" if opener.get("label") else ""
@@ -171,6 +175,7 @@ def _opener_in_words(opener: dict[str, object] | None) -> str:
 
 
 def _milestone_lines(paid: dict[str, Any], reward: dict[str, Any]) -> Iterable[str]:
+    """Yield a milestone with what it is worth, why it is not paid, and its events."""
     mask, reason = reward["reward"] is None, reward["reason"]
     why = unpaid_in_words(reward["status"], mask=mask, worth=paid["worth"], reason=reason)
     cause = "" if paid["cause_step"] is None else f", set in motion in step {paid['cause_step']}"
@@ -184,6 +189,8 @@ def _milestone_lines(paid: dict[str, Any], reward: dict[str, Any]) -> Iterable[s
 
 
 def _recorded_lines(recorded: dict[str, Any]) -> Iterable[str]:
+    """Yield a recorded verdict with its cost and evidence, or by which verdicts a step was
+    decided."""
     verdict, record = recorded.get("verdict"), recorded.get("record", {})
     if verdict is None:
         yield (
@@ -205,10 +212,12 @@ def _recorded_lines(recorded: dict[str, Any]) -> Iterable[str]:
 
 
 def _number(value: float | None) -> str:
+    """Return a number in words, "null" for one that is not known."""
     return "null" if value is None else number_in_words(value)
 
 
 def _edge_line(edge: dict[str, Any] | None) -> str:
+    """Say what the daemon had computed, and whether that is the same."""
     if edge is None:
         return "  the daemon computed no reward of its own (agentd run --edge)"
     verdict = "which DIFFERS" if edge["differs"] else "the same"
@@ -216,6 +225,7 @@ def _edge_line(edge: dict[str, Any] | None) -> str:
 
 
 def _signed_line(signed: dict[str, object] | None) -> str:
+    """Say as which leaf of the tree an episode is signed, if it is."""
     if signed is None:
         return "  not signed yet"
     return f"  signed as leaf {signed['leaf']} of the tree over all episodes"

@@ -131,6 +131,7 @@ class FactReader:
                 self._address(seq, kind, data)
 
     def _harness(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
+        """Count a step, or a call of a tool: repeated ones, wrong ones, failed ones."""
         facts = self.facts
         if kind == "step.began":
             self._first_step = self._first_step or seq
@@ -151,11 +152,13 @@ class FactReader:
                 facts.execution_errors += 1
 
     def _hint(self, step: object, reward: object) -> None:
+        """Note what the daemon estimated for a step; anything that is no number is none."""
         # Whoever has the episode's token may have written anything.
         if type(step) is int:
             self._edge[step] = reward if isinstance(reward, int | float) else None
 
     def _address(self, seq: int, kind: str, data: Mapping[str, object]) -> None:
+        """Note an address that asks the browser for something odd, up to so many."""
         url = str(data.get("url", ""))
         if (
             kind in ("page.navigated", "tab.opened")
@@ -198,6 +201,7 @@ class FactReader:
         facts.masked_while_acting += while_acting
 
     def _verdicts(self, verdicts: Sequence[VerdictJson]) -> None:
+        """Count whether a judge was asked, and what all verdicts cost."""
         self.facts.judged += any(v["stage"] == "judge" for v in verdicts)
         self.facts.cost += sum(v["cost"] for v in verdicts)
 

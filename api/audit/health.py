@@ -128,11 +128,13 @@ def alarms(versions: Sequence[Counts]) -> list[HealthAlarm]:
 
 
 def _of_pair(before: Counts, now: Counts) -> Iterator[tuple[str, str]]:
+    """Yield the alarms, each (name, words), that a version raises against the one before."""
     for check in (_reward_without_goal, _farmed, _errors, _unnecessary, _slower, _masked):
         yield from check(before, now)
 
 
 def _reward_without_goal(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    """Yield an alarm where the mean reward rises clearly, and the goal rate does not."""
     if before.reward is None or now.reward is None or goal_rises(before, now):
         return
     rise = now.reward - before.reward
@@ -145,6 +147,8 @@ def _reward_without_goal(before: Counts, now: Counts) -> Iterable[tuple[str, str
 
 
 def _farmed(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    """Yield an alarm for each milestone that is reached far more often, where the goal rate does
+    not rise."""
     if goal_rises(before, now):
         return
     for milestone, (reached, _) in now.milestones.items():
@@ -157,6 +161,7 @@ def _farmed(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
 
 
 def _errors(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    """Yield an alarm for each kind of wrong calls that jumps."""
     for name in ("syntax_errors", "execution_errors"):
         yield from _jump(f"{name}_jump", name, ERRORS_JUMP, before, now)
 
@@ -168,6 +173,8 @@ def _unnecessary(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
 def _jump(
     alarm: str, name: str, factor: float, before: Counts, now: Counts
 ) -> Iterable[tuple[str, str]]:
+    """Yield an alarm where a share of the calls is ``factor`` times as large as before, among
+    enough calls."""
     was = before.rate(name)
     is_now = now.rate(name)
     if was is None or is_now is None:
@@ -179,6 +186,7 @@ def _jump(
 
 
 def _slower(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    """Yield an alarm where a success takes far more steps than before, among enough successes."""
     was = before.steps_per_success
     is_now = now.steps_per_success
     if was is None or is_now is None:
@@ -189,6 +197,7 @@ def _slower(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
 
 
 def _masked(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    """Yield an alarm where more steps are masked while the agent acts."""
     was = _ratio(before.masked_while_acting, before.steps)
     is_now = _ratio(now.masked_while_acting, now.steps)
     if was is None or is_now is None:
@@ -227,10 +236,12 @@ def _goals(before: Counts, now: Counts) -> str:
 
 
 def _rate_in_words(rate: float | None) -> str:
+    """Return a rate as a percentage, or that it is not known."""
     return "not known" if rate is None else f"{rate:.1%}"
 
 
 def _ratio(part: float, whole: int) -> float | None:
+    """Return a share, None of nothing."""
     return part / whole if whole else None
 
 

@@ -40,6 +40,8 @@ class StoredJudgement:
     def _link(
         self, number: int, row: StoredVerdictRow, prev: str, events: list[dict[str, Any]]
     ) -> Iterable[Difference]:
+        """Yield what is wrong with a stored verdict: its number, its digest, its place in the
+        chain."""
         what, body = f"verdict {row.seq}", bytes(row.body)
         yield from differs(self._episode, f"{what}.seq", row.seq, number)
         yield from differs(self._episode, f"{what}.digest", row.digest, sha256(body))

@@ -139,6 +139,7 @@ def split(text: str) -> Iterator[str]:
 
 
 def _base64(text: str) -> bytes:
+    """Decode base64; empty for what is none."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

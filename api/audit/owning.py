@@ -50,6 +50,7 @@ async def claim(audits: Audits, signer: Signer, *, anew: bool = False) -> None:
 
 
 def _opens(note: str, key: PublicKey) -> bool:
+    """Whether a note is signed by this key."""
     try:
         open_note(note, key)
     except NoteError:

@@ -192,6 +192,7 @@ class Replaying:
         comparisons: _Comparisons,
         state: Any,
     ) -> AsyncIterator[Difference]:
+        """Score a segment anew, and yield where stored milestones and rewards differ."""
         before = -1 if engine.step is None else engine.step
         outcome = await asyncio.to_thread(engine.feed, segment.events)
         milestones = milestone_rows(
@@ -214,6 +215,7 @@ class Replaying:
                 yield difference
 
     def _mark(self, segment: Segment, before: int) -> None:
+        """Note where each step began and ended, by the first event that says so."""
         began, ended, _ = marks(segment.events, before)
         for step, seq in began.items():
             self._steps[step] = {"step": step, "began": seq, "ended": None}

@@ -50,6 +50,8 @@ def as_report_text(report: Mapping[str, object]) -> str:
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the report as text: episodes, tasks, masks, tampering, the edge, starts, health,
+    evaluation."""
     totals = report["totals"]
     states = ", ".join(f"{many} {status}" for status, many in sorted(report["episodes"].items()))
     yield f"episodes: {states or 'none'}"
@@ -77,6 +79,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _task(task: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a task's lines: its totals, rates, and how often each milestone was hit."""
     yield (
         f"\n{task['task']} version {task['version']}: {task['closed']} closed of {task['episodes']}"
         " episodes"
@@ -101,6 +104,7 @@ def _task(task: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _starts(starts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the episodes whose start is unlike that of the others of their task."""
     if starts:
         yield "\nstarts unlike the others of their task (docs/blame.md)"
     for one in starts:
@@ -110,6 +114,7 @@ def _starts(starts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _health(health: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each version's figures, then the alarms between versions."""
     yield f"\nhealth by {health['label']}: {len(health['alarms'])} alarms (docs/health.md)"
     for one in health["versions"]:
         yield (
@@ -121,6 +126,7 @@ def _health(health: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _evaluation(evaluation: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each version's success and reward with their intervals, and what people preferred."""
     yield f"\nevaluation by {evaluation['label']} (95 % intervals; docs/audit.md)"
     if evaluation["guided_left_out"]:
         yield f"  {evaluation['guided_left_out']} episodes with hints are left out"

@@ -69,6 +69,7 @@ class _Task:
     milestones: dict[str, _MilestoneHits] = field(default_factory=dict)
 
     def take(self, row: Any, facts: Mapping[str, Any]) -> None:
+        """Add a closed episode; means and rates leave out what is not known."""
         self.closed += 1
         if row.total is not None:
             self.total += row.total
@@ -86,6 +87,7 @@ class _Task:
             hits.worth += worth
 
     def to_json(self) -> dict[str, Any]:
+        """Return the task's figures as the report has them."""
         known = self.known_totals
         hits_by_id = {
             id: self.milestones.get(id, _MilestoneHits()) for id in self.declared.milestones
@@ -202,6 +204,7 @@ class Reporter:
         return {"selection": self._selection.to_json(), **(await self.report())["evaluation"]}
 
     async def _evaluation(self) -> dict[str, object]:
+        """Return each version's outcomes, and how versions are preferred to each other."""
         outcomes = sorted(
             self._outcomes.values(), key=lambda one: (one.first_opened, one.version, one.split)
         )
@@ -232,6 +235,8 @@ class Reporter:
         self._uncounted = {}
 
     def _evaluate(self, row: Any, labels: Mapping[str, Any], attainable: float) -> None:
+        """Count an episode for its version and split. Raises `InvalidError` for too many of
+        these."""
         version = self._name(labels, self._label)
         split = None if self._split is None else self._name(labels, self._split)
         if (version, split) not in self._outcomes and len(self._outcomes) >= VERSIONS:
@@ -245,6 +250,7 @@ class Reporter:
         self._uncounted[row.id] = outcomes
 
     def _health(self) -> dict[str, object]:
+        """Return each version's counts in the order in which they came, and the alarms."""
         versions = in_order(self._versions.values())
         return {
             "label": self._label,
@@ -253,6 +259,7 @@ class Reporter:
         }
 
     async def _take(self, row: Any, labels: Mapping[str, Any]) -> None:
+        """Add an episode; of one that runs still only that it is there."""
         self._status[row.status] = self._status.get(row.status, 0) + 1
         task = await self._task(row)
         task.episodes += 1
@@ -268,6 +275,7 @@ class Reporter:
         self._findings(row, facts)
 
     def _findings(self, row: Any, facts: Mapping[str, Any]) -> None:
+        """Add an episode's masks, tampering and differences of the edge."""
         numbers = self._numbers
         numbers["steps"] += row.steps
         numbers["masked_steps"] += row.masked
@@ -298,10 +306,12 @@ class Reporter:
 
     @staticmethod
     def _list(findings: list[dict[str, object]], **finding: object) -> None:
+        """Add a finding to a list, up to as many as the report shows."""
         if len(findings) < SHOWN:
             findings.append(finding)
 
     async def _task(self, row: Any) -> _Task:
+        """Return the figures of an episode's task, read once."""
         task = self._tasks.get(row.task_number)
         if task is None:
             task = _Task(await read_declared(self._audits, row.task_number))
@@ -309,6 +319,8 @@ class Reporter:
         return task
 
     def _version(self, labels: Mapping[str, object]) -> Counts:
+        """Return the counts of an episode's version. Raises `InvalidError` for too many
+        versions."""
         name = self._name(labels, self._label)
         if name not in self._versions and len(self._versions) >= VERSIONS:
             raise InvalidError(

@@ -31,6 +31,8 @@ class AuditSelection:
     guided: bool = False
 
     def __post_init__(self) -> None:
+        """Refuse a label that is no pair, another status, and what is no time. Raises
+        `InvalidError`."""
         if self.label is not None and "=" not in self.label:
             raise InvalidError(f"label: got {self.label[:80]!r}, wanted NAME=VALUE")
         if self.status not in (None, "open", "closing", "closed"):

@@ -65,6 +65,7 @@ async def compare_derived(
 
 
 def _compare_facts(episode: str, stored: Any, wanted: Facts | None) -> list[Difference]:
+    """Return where stored facts differ from those that were counted anew."""
     if stored is None or wanted is None:
         found_any = "none" if stored is None else "some"
         wanted_any = "none" if wanted is None else "some"

@@ -48,6 +48,8 @@ class Outside:
             self._take(number, note, key)
 
     def _take(self, number: int, note: str, key: PublicKey) -> None:
+        """Add a note from outside; one that does not open, and a second root at one size, are
+        problems."""
         try:
             found = parse_checkpoint(open_note(note, key))
         except NoteError as error:

@@ -72,11 +72,13 @@ class HealthGauges:
                     self._alarms.labels(tenant, alarm.version, alarm.name).set(1)
 
     def _show(self, tenant: str, one: Counts) -> None:
+        """Set each gauge of a version to its figure, where that is known."""
         for name, value in one.to_json().items():
             if name in self._gauges and value is not None:
                 self._gauges[name].labels(tenant, one.version).set(value)
 
     async def _counted(self) -> Mapping[str, Mapping[str, Counts]]:
+        """Count the newest episodes by tenant and version; those without the label are left out."""
         tasks: dict[int, Declared] = {}
         found: dict[str, dict[str, Counts]] = {}
         for row in await self._audits.newest(WINDOW):

@@ -87,6 +87,7 @@ class Rates:
 
 
 def _refuse_after(seconds: float, said: str) -> None:
+    """Raise `TooManyError` where a token has to wait before it may ask again."""
     if seconds > 0:
         raise TooManyError(
             f"{said}; wanted {seconds:.3g} seconds of none", max(1, math.ceil(seconds))

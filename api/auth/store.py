@@ -119,6 +119,7 @@ class Tokens:
         return principal
 
     def _remember(self, hashed: str, principal: Principal, expires_at: str | None) -> None:
+        """Keep whose token it is until it expires; a full table is emptied."""
         if len(self._known) >= _CACHED:
             self._known.clear()
         lasts_s = math.inf if expires_at is None else _seconds_to(expires_at)
@@ -161,6 +162,7 @@ class Tokens:
                 self._used[one.principal.id] = now(timedelta(seconds=one.used_at - at))
 
     async def _note_uses_sometimes(self) -> None:
+        """Write down when tokens were used, now and then, as far as the database can be reached."""
         if time.monotonic() - self._noted >= USED_S:
             with suppress(UnavailableError):  # no more is lost than when a token was used last
                 await self.note_uses()

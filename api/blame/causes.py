@@ -134,6 +134,7 @@ def penalised_events(reward: RewardJson) -> list[int]:
 
 
 def _blame_step(reward: RewardJson, findings: Findings) -> StepBlameJson:
+    """Say who is to blame for a step: what stood in its way, a penalty, or nobody where it paid."""
     step, value = reward["step"], reward["reward"]
     if value is None:
         return _blame_null_step(reward)
@@ -244,10 +245,12 @@ def _blame_agent(
 
 
 def _last_step(rewards: Sequence[RewardJson]) -> int | None:
+    """Return the number of the last step, None without any."""
     return rewards[-1]["step"] if rewards else None
 
 
 def _blame_obstacle(obstacle: Obstacle, steps: list[StepBlameJson]) -> BlameJson:
+    """Blame the obstacle that stood at the end, or say that it may be of one page alone."""
     where: FirstFailureJson = {"step": obstacle.step, "event": obstacle.seq}
     evidence = list(obstacle.evidence)
     if not obstacle.is_certain:

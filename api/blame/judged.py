@@ -88,6 +88,7 @@ def with_judged(found: BlameJson, said: Sequence[Mapping[str, object]]) -> Blame
 
 
 def _votes(record: Json) -> Iterator[Mapping[str, Json]]:
+    """Yield the criteria of each of the judge's votes."""
     votes = object_or_empty(record).get("votes")
     for vote in list_or_empty(votes):
         criteria = object_or_empty(vote).get("criteria")
@@ -95,5 +96,6 @@ def _votes(record: Json) -> Iterator[Mapping[str, Json]]:
 
 
 def _is_met(vote: Mapping[str, Json], name: str) -> bool:
+    """Whether a vote says that a criterion is met."""
     one = vote.get(name)
     return isinstance(one, Mapping) and one.get("met") == "yes"

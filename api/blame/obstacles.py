@@ -158,6 +158,7 @@ class ObstacleReader:
         return self._found
 
     def _begin_step(self, event: Event) -> None:
+        """Note which step runs, and what stood in the way at the end of the one before."""
         self._note_end()
         step = event.data.get("step")
         if type(step) is int:
@@ -167,6 +168,8 @@ class ObstacleReader:
         self._claim(event)
 
     def _seal_step(self, event: Event) -> None:
+        """Note what stood in the way at the end of the step; at the close, for the whole
+        episode."""
         self._note_end()
         self._is_running = False
         has_step = self._step is not None
@@ -181,6 +184,7 @@ class ObstacleReader:
         self._step -= 1
 
     def _note_end(self) -> None:
+        """Note what stands in the way now, for the step that runs; nothing where nothing does."""
         if self._step is None:
             return
         standing = self._latest()
@@ -195,6 +199,7 @@ class ObstacleReader:
         return max(standing, key=lambda one: (one.is_certain, one.seq), default=None)
 
     def _claim(self, event: Event) -> None:
+        """Note an answer of the agent's, and that it calls the task infeasible."""
         if event.kind == "agent.answered":
             self._found.answer = event.seq
         if is_infeasible_claim(event.kind, event.data):
@@ -212,6 +217,7 @@ class ObstacleReader:
         self._add(("crash", str(event.data.get("tab"))), event, sign, "")
 
     def _fail_page(self, event: Event) -> None:
+        """Note a page of the site that could not be reached."""
         if event.data.get("main") is not True:
             return
         url = parse_url(str(event.data.get("url")))
@@ -221,6 +227,7 @@ class ObstacleReader:
             self._add(("document", origin), event, sign, "")
 
     def _navigate(self, event: Event) -> None:
+        """Note a tab's new page, which ends what a crash left standing there."""
         data = event.data
         tab = str(data.get("tab"))
         url = str(data.get("url"))
@@ -237,12 +244,14 @@ class ObstacleReader:
             self._keep(self._pages, tab, _Page(url, is_committed=True))
 
     def _title(self, event: Event) -> None:
+        """Look at a page again whose title is that of a challenge."""
         page = self._pages.get(str(event.data.get("tab")))
         if page is not None and is_challenge_title(event.data.get("title")):
             page.title = event.seq
             self._look_at(page, event)
 
     def _finish_request(self, event: Event) -> None:
+        """Look at the answer of a document or of a script's request of the site."""
         data = event.data
         url = parse_url(str(data.get("url")))
         if _is_main_document(data):
@@ -384,6 +393,7 @@ class ObstacleReader:
         return own is not None and own.origin == url.origin
 
     def _answer_well(self, event: Event, origin: str) -> None:
+        """Note that the site answers, and where it did so first."""
         self._found.answered = event.seq
         if origin not in self._answered:
             self._keep(self._answered, origin, event.seq)
@@ -413,6 +423,7 @@ class ObstacleReader:
         self._keep(self._standing, key, obstacle)
 
     def _end(self, key: Hashable) -> None:
+        """Note that an obstacle stands no more."""
         obstacle = self._standing.pop(key, None)
         if obstacle is not None:
             self._found.overcome = obstacle

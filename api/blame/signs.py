@@ -231,6 +231,7 @@ def asks_for_login(task: Mapping[str, Json]) -> bool:
 
 
 def _texts(task: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the texts of a task in which an address may stand."""
     yield str(task.get("instruction", ""))
     for milestone in task.get("milestones", ()):
         yield str(milestone.get("when"))
@@ -250,6 +251,7 @@ def _short(text: str) -> str:
 
 
 def _is_claim(text: Json) -> bool:
+    """Whether a text says that a task can't be done."""
     if not isinstance(text, str):
         return False
     short = _short(text)
@@ -257,10 +259,12 @@ def _is_claim(text: Json) -> bool:
 
 
 def _is_below(url: Url, places: tuple[tuple[str, str], ...]) -> bool:
+    """Whether an address lies in one of the places, each an origin and a path."""
     path = f"{url.path}/"
     return any(url.origin == origin and path.startswith(start) for origin, start in places)
 
 
 def _has(url: Url, segments: frozenset[str]) -> bool:
+    """Whether a part of an address's path has one of these names, whatever stands behind a dot."""
     names = (segment.partition(".")[0] for segment in url.path.lower().split("/"))
     return any(name in segments for name in names)

@@ -127,6 +127,8 @@ class Asker:
         waited_s: float,
         patience_s: float,
     ) -> VerdictRow | Later:
+        """Ask a stage one question, count what it took, and return its opinion as a row to keep, or
+        when to ask again."""
         async with tier.at_once:
             began = time.monotonic()
             opinion = await _opinion(tier.stage, question, asking.stage)
@@ -176,6 +178,8 @@ def make_spared_row(asked: PendingItem, tier: str, through: int) -> VerdictRow:
 async def _asking(
     stage: Stage, question: Question, tier: str, budgets: Mapping[Key, Budget]
 ) -> Asking:
+    """Return what is about to be asked, with the calls that it may take at most and the budgets
+    that these count against."""
     # Cleaning a long log takes its time; who keeps what it read does so for one thread alone.
     alone = getattr(stage, "one_thread", False)
     digest = stage.digest(question) if alone else await asyncio.to_thread(stage.digest, question)
@@ -207,6 +211,7 @@ def event_of(opinion: Opinion, through: int) -> dict[str, object]:
 
 
 def _outcome(opinion: Opinion) -> str:
+    """Return how an answer counts: scored, disagreed or abstained."""
     if opinion.verdict.score is not None:
         return "scored"
     return "disagreed" if opinion.record.get("outcome") == "disagreed" else "abstained"

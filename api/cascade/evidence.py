@@ -112,6 +112,8 @@ class EpisodeEvidence:
         )
 
     def _criteria(self, item: str) -> tuple[Criterion, ...]:
+        """Return what an item is judged by: the causes, the task's rubric, or the milestone's
+        own."""
         if item == CAUSE:
             return tuple(Criterion(cause, text, False) for cause, text in CRITERIA.items())
         policy = self.rules.task.escalation
@@ -175,6 +177,8 @@ class Readings:
         return seen
 
     async def _read_on(self, episode: str, seen: EpisodeEvidence) -> None:
+        """Read the events that came since, and keep the reading unless the episode was deleted
+        meanwhile."""
         async for frame in self._log.frames(episode, seen.engine.through):
             await asyncio.to_thread(seen.take, frame)
         if self.kept.get(episode) is seen:  # it may have been deleted meanwhile

@@ -91,6 +91,8 @@ class ReadingAhead:
             self._news.set()
 
     async def _turn(self) -> float:
+        """Read the logs of the episodes that have news. Return 0: the next turn waits for news
+        itself."""
         if not self._pending:  # else an error ended the turn before
             await self._news.wait()
         self._news.clear()
@@ -101,6 +103,8 @@ class ReadingAhead:
         return 0.0
 
     async def _read(self, episode: str) -> None:
+        """Read one episode's log for each stage that wants it; one that was deleted is passed
+        over."""
         try:
             seen = await self._evidence(episode)
         except ProblemError as error:  # such as one that was deleted meanwhile
@@ -110,6 +114,7 @@ class ReadingAhead:
             await let_read(stage, seen.engine.state.episode, seen.task, seen.events)
 
     async def _evidence(self, episode: str) -> EpisodeEvidence:
+        """Return an episode's evidence, read up to now."""
         kept = self._readings.kept.get(episode)
         if kept is not None:
             return await self._readings.read_on(episode, lambda: kept.rules)

@@ -28,6 +28,8 @@ def budgets_of(
 
 
 def _smaller(one: Budget | None, other: Budget | None) -> Budget:
+    """Return the smaller of two budgets, of calls and of cost each for itself; None stands for no
+    bound."""
     given = [budget for budget in (one, other) if budget is not None]
     return Budget(
         min((b.calls for b in given if b.calls is not None), default=None),

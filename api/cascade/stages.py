@@ -58,6 +58,8 @@ def stages_of(settings: StageSettings, env: Mapping[str, str] = os.environ) -> S
 
 
 def _model(named: str, env: Mapping[str, str], risk: float) -> Stage:
+    """Return the model's stage: one that is asked over the network, or that of a folder, which may
+    be a link. Raises `StageError`."""
     # Extras are imported where they are asked for: the base service starts without them.
     if named.startswith(("http://", "https://")):
         scorer: Stage = import_module("api.stages.remote").remote_scorer(named, env)

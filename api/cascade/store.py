@@ -123,6 +123,8 @@ class Verdicts:
     def _keep(
         self, conn: Connection, said: VerdictRow, runner: str | None, conclude: Conclude
     ) -> Reward | None:
+        """Keep a verdict in the step's chain, and decide the step with the last one that it waits
+        for."""
         if said.asking is not None:
             keep_answer(conn, said.asking, runner, said.kept, said.calls, said.cost)
         item = {
@@ -144,6 +146,8 @@ class Verdicts:
         return reward
 
     def _decide(self, conn: Connection, chain: _Chain, conclude: Conclude) -> Reward | None:
+        """Decide a step once nothing waits for a verdict any more; return its reward, None
+        before."""
         episode, step = chain.episode, chain.step
         names = {"episode": episode, "step": step}
         if conn.execute(_WAITING, names).scalar_one():
@@ -209,6 +213,7 @@ class _Chain:
             self._conn.execute(_ADD, self.rows)
 
     def _last(self) -> tuple[int, str]:
+        """Return number and digest of the last verdict of the step."""
         if self.rows:
             return self.rows[-1]["seq"], self.rows[-1]["digest"]
         last = self._conn.execute(_LAST, {"episode": self.episode}).first()

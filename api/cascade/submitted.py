@@ -64,6 +64,7 @@ def criteria_texts(rules: Ruleset) -> dict[str, str]:
 
 
 async def _check_event(log: Follower, episode: str, through: int, seq: int) -> None:
+    """Raise `InvalidError` for an event that is not there, or that no source observed."""
     if seq > through:
         raise InvalidError(f"events: {seq} is not in the log yet, which ends at {through}")
     found = await log.between(episode, seq, seq)

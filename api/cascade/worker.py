@@ -149,6 +149,7 @@ class Worker:
         return self._lease_s / 3
 
     def _begin(self, asked: PendingItem) -> None:
+        """Begin to ask about an item, unless that runs already."""
         if asked.key in self._running:
             # Its lease ended while nobody could renew it; now it has a new one.
             return
@@ -157,6 +158,7 @@ class Worker:
         task.add_done_callback(lambda _: self._ended(asked))
 
     def _ended(self, asked: PendingItem) -> None:
+        """Forget an item that is done, and take new ones once half of the room is free."""
         self._running.pop(asked.key, None)
         self._asker.holding.pop(asked.key, None)
         if len(self._running) <= self._most // 2:
@@ -178,11 +180,14 @@ class Worker:
             log.warning("An escalation can't be put off now.", what=asked.key, why=error.detail)
 
     async def _let_go(self, asked: PendingItem) -> None:
+        """Free what is held for an item, and let it be asked again after a pause."""
         if (asking := self._asker.holding.pop(asked.key, None)) is not None:
             await self._stores.opinions.free(asking)
         await self._stores.escalations.later(asked, pause_s(asked.attempts))
 
     async def _work(self, asked: PendingItem) -> None:
+        """Ask one stage after the other about an item until nobody is left to ask, or one has
+        decided."""
         began = time.monotonic()
         rules = await self._stores.tasks.ruleset(asked.task_number)
         seen = await self._readings.read(asked, lambda: rules)
@@ -246,6 +251,7 @@ class Worker:
         return await self._keep(VerdictRow(asked.episode, asked.step, asked.item, data), seen, None)
 
     async def _keep(self, said: VerdictRow, seen: EpisodeEvidence, runner: str | None) -> bool:
+        """Keep a verdict; return whether it decided the step."""
         asks = seen.asks.get(said.step, [])
         reward = seen.rewards[said.step]
         final = await self._stores.verdicts.keep(

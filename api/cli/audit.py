@@ -56,6 +56,7 @@ def explain(
     """Say why a step was worth what it was, down to the events."""
 
     async def work(_settings: Settings, stores: AuditStores) -> int:
+        """Print why a step of an episode was paid what it was. Raises `NotFoundError`."""
         if await stores.audits.episode(episode) is None:
             deleted = await stores.audits.tombstone(episode) is not None
             raise NotFoundError(
@@ -94,6 +95,8 @@ def verify(
     difference."""
 
     async def work(settings: Settings, stores: AuditStores) -> int:
+        """Recompute everything, or one episode, and print each difference. Return 1 where there is
+        one."""
         public = parse_key(key) if key else _own_key(settings)
         notes = split(read_regular_text(checkpoints)) if checkpoints else ()
         verifier = Verifier(stores.audits, stores.ledger, settings.limits, public, notes)
@@ -137,6 +140,7 @@ def report(
     """Report rewards by task, masks, tampering, health, over a selection."""
 
     async def work(_settings: Settings, stores: AuditStores) -> int:
+        """Write the report in the format that is asked for, to a file or as output."""
         selection = AuditSelection(task=task, status=status, label=label, since=since, until=until)
         found = await Reporter(stores.audits, stores.preferences, selection, by, split).report()
         text = {"text": as_report_text, "html": as_html, "json": _as_json}[format](found)
@@ -179,6 +183,8 @@ def _run(store: Store, work: Work) -> int:
 
 
 async def _with_database(settings: Settings, work: Work) -> int:
+    """Work on the database of a service's folder. Return 2 where there is none. Raises
+    `UnavailableError` for an older schema."""
     if is_missing(settings.database):
         print(
             f"--data: there is no database at {settings.database}; wanted the folder of a service",
@@ -204,6 +210,8 @@ def _as_json(found: Mapping[str, object]) -> str:
 
 
 def _own_key(settings: Settings) -> PublicKey:
+    """Return the public key of this folder's signing key. Raises `NoteError` where there is
+    none."""
     if settings.signing_key is None and not (settings.data / KEY_FILE).exists():
         raise NoteError(
             f"--key: there is no signing key in {settings.data}; wanted the service's public key"

@@ -52,6 +52,7 @@ def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:
     """Return what reads a whole number in these bounds."""
 
     def read(text: str) -> int:
+        """Read a whole number within the bounds. Raises ValueError."""
         if not text.isdecimal() or not minimum <= int(text) <= maximum:
             raise ValueError(f"expected a whole number from {minimum} to {maximum}")
         return int(text)
@@ -148,6 +149,7 @@ def hold_file(database: Path) -> int | None:
 
 
 def _hold(file: Path) -> int | None:
+    """Lock a file; return its descriptor, None where another process holds it."""
     lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

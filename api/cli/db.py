@@ -73,6 +73,8 @@ def prune(
     """Delete old episodes; a signed tombstone of each stays."""
 
     async def work(settings: Settings) -> int:
+        """Delete the episodes that are due, or list them. Return 2 where a service holds the
+        database."""
         # On Postgres the replicas hear of it and forget; a service on SQLite hears nothing.
         with _held_alone(settings) as is_held:
             if not is_held:
@@ -125,6 +127,7 @@ async def _upgrade(settings: Settings) -> int:
 
 
 async def _check(settings: Settings) -> int:
+    """Print at which schema the database is. Return 1 where that is not this build's."""
     if is_missing(settings.database):
         print(
             f"schema: at nothing, there is no {settings.database}; this build's is"
@@ -135,6 +138,8 @@ async def _check(settings: Settings) -> int:
 
 
 async def _schema(settings: Settings, *, is_upgraded: bool) -> int:
+    """Print at which schema the database is, upgraded before if asked. Return 1 where that is not
+    this build's."""
     database = Database(settings.database)
     strange = 0
     try:
@@ -158,6 +163,7 @@ async def _schema(settings: Settings, *, is_upgraded: bool) -> int:
 
 
 async def _adopt(settings: Settings) -> int:
+    """Let this folder's key sign the database from now on. Return 2 where a service runs."""
     # A service that runs would go on with what it found at its start.
     with _held_alone(settings) as is_held:
         if not is_held:
@@ -191,6 +197,7 @@ async def _adopt_secret(settings: Settings) -> int:
 
 
 async def _move(settings: Settings, to: str) -> int:
+    """Copy the database to another one, and print what is done. Return 2 where a service runs."""
     with _held_alone(settings) as is_held:
         if not is_held:
             return 2

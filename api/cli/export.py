@@ -50,6 +50,7 @@ EPOCH = "1970-01-01T00:00:00Z"
 
 
 def _read_gamma(text: str) -> float:
+    """Read a number from 0 to 1. Raises ValueError."""
     gamma = float(text) if re.fullmatch(r"[0-9.]{1,20}", text) else -1.0
     if not 0.0 <= gamma <= 1.0:
         raise ValueError("expected a number from 0 to 1")
@@ -57,6 +58,7 @@ def _read_gamma(text: str) -> float:
 
 
 def _read_total(text: str) -> float:
+    """Read a number of at most a billion either way. Raises ValueError."""
     try:
         total = float(text)
     except ValueError:
@@ -67,6 +69,7 @@ def _read_total(text: str) -> float:
 
 
 def _read_moment(text: str) -> str:
+    """Check that a text is a time, and return it as it is. Raises ValueError."""
     try:
         unix_ns(text)
     except ValueError:
@@ -138,6 +141,7 @@ def run(
     wrong = wrong or _wrong_trace_options(form, opened_at, content)
 
     def work() -> int:
+        """Export the chosen episodes in the form that is asked for, and print what was written."""
         if wrong is not None:
             raise CorpusUsageError(wrong)
         source = _source(recordings, stored, task, dict(set_))
@@ -249,6 +253,7 @@ def _export_trajectories(episodes: Iterator[Exported], count: int, out: Path) ->
 
 
 def _left_out(left_out: Mapping[str, int]) -> list[str]:
+    """Return a line for each reason why episodes were left out."""
     return [f"left out: {number} episodes {reason}" for reason, number in left_out.items()]
 
 
@@ -262,6 +267,7 @@ def _export_pages(episodes: Iterator[Exported], count: int, out: Path) -> list[s
 
 
 def _counted(episodes: Iterator[Exported], bar: tqdm[Any]) -> Iterator[Exported]:
+    """Yield episodes, and move the bar with each."""
     for episode in episodes:
         yield episode
         bar.update()
@@ -340,6 +346,8 @@ def _source(
 def _recorded(
     recordings: Sequence[Path], task: Sequence[Path], changed: dict[str, str]
 ) -> tuple[Iterator[Exported], int]:
+    """Return recordings with the tasks that they are scored by, and how many there are. Raises
+    `CorpusUsageError`."""
     if not task:
         raise CorpusUsageError(
             "--task: recordings do not hold the task they are scored by; wanted its file"
@@ -349,6 +357,8 @@ def _recorded(
 
 
 def _of_recording(material: Material) -> Exported:
+    """Return a recording as an episode to export. Raises `CorpusUsageError` for one that is
+    wrong."""
     if material.wrong is not None:
         raise CorpusUsageError(material.wrong)
     return Exported(material.name, material.content, task=material.task)
@@ -357,6 +367,8 @@ def _of_recording(material: Material) -> Exported:
 def _stored(
     stored: Stored, chosen: CorpusSelection, task: Sequence[Path]
 ) -> tuple[Iterator[Exported], int]:
+    """Return the stored episodes that are selected, and how many there are. Raises
+    `CorpusUsageError`."""
     if task:
         raise CorpusUsageError(
             "--task: stored episodes are exported as they were paid; wanted `milestoned rescore`"
@@ -372,6 +384,7 @@ def _stored(
 def _tables(
     episodes: Iterator[Exported], gammas: list[float], view: ExportView, bar: tqdm[Any]
 ) -> Iterator[Rows]:
+    """Yield the rows of one episode after the other, and move the bar."""
     for one in episodes:
         yield tables([one], gammas, view.credit_to, view.siblings)
         bar.update()

@@ -134,6 +134,8 @@ async def _made_on_purpose(settings: Settings) -> bool:
 
 
 def _guessed_in(file: Path) -> str | None:
+    """Say what is wrong with a file's token: it can't be read, or it can be guessed. None:
+    nothing."""
     try:
         token = read_regular(file, MAX_TOKEN).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -143,6 +145,7 @@ def _guessed_in(file: Path) -> str | None:
 
 
 def _guessed(what: str, token: str) -> str | None:
+    """Say that a token can be guessed, being too short; None where it is long enough."""
     return (
         f"{what}: shorter than {MIN_LETTERS} characters, which can be guessed"
         if len(token) < MIN_LETTERS
@@ -151,6 +154,7 @@ def _guessed(what: str, token: str) -> str | None:
 
 
 def _is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a host."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -134,6 +134,8 @@ class _ProxyApplication:
         self._proxy: OrsProxy | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer by the proxy, which is made with the first request, in the loop that it runs
+        in."""
         if self._proxy is None:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
             client = httpx.AsyncClient(
@@ -158,6 +160,7 @@ class _ProxyServer(uvicorn.Server):
     """Prints where it listens, once it does."""
 
     async def startup(self, sockets: Any = None) -> None:
+        """Listen, and print the address once a free port is known."""
         await super().startup(sockets)
         if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]

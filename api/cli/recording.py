@@ -90,6 +90,8 @@ def run_verify(
 
 
 def _guarded(do: Callable[[], int]) -> int:
+    """Work on a recording, and return the exit status: broken, sound, or used wrongly, each said on
+    the error stream."""
     try:
         return do()
     except RecordingError as error:
@@ -127,6 +129,7 @@ class _Passed:
             del segment, event
 
     def _count(self, event: Event) -> None:
+        """Count an event by kind and source, and note steps and gaps that are open."""
         self.kinds[event.kind[:MAX_NAME]] += 1
         self.sources[event.source[:MAX_NAME]] += 1
         if event.kind == "step.began":
@@ -156,6 +159,7 @@ def _gap_of(event: Event) -> Gap:
 
 
 def _short(value: object) -> str:
+    """Return a value as a short text, "" for None."""
     return "" if value is None else clip(str(value), 400)
 
 
@@ -243,6 +247,7 @@ _KNOWN_NAMES = frozenset().union(*map(_names_of, KINDS))
 
 
 def _print_json(events: Iterable[Event]) -> None:
+    """Print each event as a line of canonical JSON."""
     for event in events:
         row = [event.seq, event.at, event.source, event.kind, event.data]
         sys.stdout.buffer.write(canonical(row) + b"\n")
@@ -261,6 +266,7 @@ def _print_lines(lines: Iterable[str], passed: _Passed, said: list[bytes]) -> No
 
 
 def _of_said(said: list[bytes]) -> str:
+    """Say how many verdicts a recording has, by stage, and how many steps were decided."""
     found = [orjson.loads(body) for body in said]
     stages = Counter(one["verdict"]["stage"] for one in found if one["kind"] == GIVEN)
     decided = sum(one["kind"] == DECIDED for one in found)
@@ -306,11 +312,13 @@ def _head_of(first: Event) -> str:
 
 
 def _step(head: str, counts: Counter[str]) -> str:
+    """Return a step's line: how many events of each kind came in it."""
     said = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
     return f"{head}  {said or 'nothing'}".rstrip()
 
 
 def _summary(passed: _Passed) -> list[str]:
+    """Return the lines on a whole recording: its end, sources, steps, and gaps that are open."""
     last = passed.last
     assert last is not None
     kinds = passed.kinds
@@ -375,6 +383,7 @@ def verify(recording: Path, wanted_head: str | None, wanted_verdicts_head: str |
 
 
 def _print_findings(recording: Path, found: list[str]) -> None:
+    """Print what is wrong with a recording, up to `MAX_FINDINGS`, and how much there is."""
     for text in found[:MAX_FINDINGS]:
         print(f"{recording}: {clip(text, 300)}", file=sys.stderr)
     more = f"more than {MAX_FINDINGS}" if len(found) > MAX_FINDINGS else str(len(found))

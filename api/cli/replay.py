@@ -163,6 +163,7 @@ def _print_json(rewards: Sequence[Reward], credits: Mapping[int, float | None] |
 
 
 def _print_lines(rewards: Sequence[Reward], credits: Mapping[int, float | None] | None) -> None:
+    """Print each reward, and beside it what its step is credited."""
     for reward in rewards:
         print(describe(reward))
         if credits is not None:
@@ -171,6 +172,7 @@ def _print_lines(rewards: Sequence[Reward], credits: Mapping[int, float | None] 
 
 
 def _ruleset(path: Path, changed: dict[str, str]) -> Ruleset:
+    """Compile a task's file, with the plug-ins only where it needs them. Raises `BadTaskError`."""
     try:
         return compile_task(load_task_file(path, changed))
     except BadTaskError:
@@ -205,6 +207,7 @@ def _unpaid(milestone: Milestone, reward: Reward) -> str:
 
 
 def _summary(playback: Playback) -> str:
+    """Return the last line: total, masks, goal, and the ruleset's digest."""
     engine, values = playback.engine, [reward.reward for reward in playback.rewards]
     success = GOAL[playback.success]
     if not engine.closed:

@@ -140,6 +140,8 @@ def _rescore(recordings: Sequence[Path], args: RescoreSettings) -> int:
 
 
 def _again(args: RescoreSettings, results: Results | None) -> Again:
+    """Return who is asked anew, with the file that keeps answers between runs. Raises
+    `CorpusUsageError`."""
     settings = args.stages.settings()
     try:
         stages = stages_of(settings)
@@ -174,6 +176,7 @@ def _print_summary(summary: dict[str, Any]) -> None:
 
 
 def _tell(told: RescoreOutcome, as_json: bool) -> None:
+    """Print an outcome as text, or as a line of JSON without the result itself."""
     if not as_json:
         print("\n".join(episode_lines(told)), flush=True)
         return
@@ -220,6 +223,8 @@ class _Work:
         return count
 
     def _take_old(self, args: RescoreSettings) -> None:
+        """Read what is compared with: earlier results, or the task as it was. Raises
+        `CorpusUsageError`."""
         if not self._tasks:
             raise CorpusUsageError(
                 "--task: recordings do not hold the task they are scored by; wanted its file"

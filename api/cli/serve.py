@@ -61,6 +61,7 @@ MAX_DRAFTS = 1_000_000
 
 
 def _default_workers() -> int:
+    """Return how many processes read logs beside the service's own; none on one core."""
     return 0 if cores() == 1 else min(cores(), WORKERS)
 
 
@@ -362,12 +363,14 @@ class _Server(uvicorn.Server):
         self._notifier, self._announce = notifier, announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say where, once it does."""
         await super().startup(sockets)
         if self.started:
             spare()
             self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; a second interrupt stops at once."""
         # Not the base's: it would raise the signal again at the end, and being told to stop is no
         # failure.
         self.force_exit = self.should_exit and sig == signal.SIGINT
@@ -390,6 +393,8 @@ def _announce(
     dialects: Mapping[str, int],
     off: Iterable[str],
 ) -> None:
+    """Write where the service listens into its folder, and print it with where the first token
+    is."""
     told = {"host": host, "port": port, "pid": os.getpid()} | {
         f"{name}_port": port for name, port in dialects.items()
     }
@@ -409,6 +414,7 @@ def _announce(
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Exits with the reason where that can't be."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -61,6 +61,7 @@ for _name, (_target, _about) in added_commands().items():
 
 
 def _complain(path: Path, error: Exception) -> int:
+    """Print each problem of a file; return the exit status 1."""
     said: Iterable[object] = error.problems if isinstance(error, BadTaskError) else [error]
     if isinstance(error, OSError):
         path, said = Path(error.filename or path), [error.strerror]
@@ -189,6 +190,7 @@ def _show_null_steps(playback: Playback) -> None:
 
 
 def _show(explained: list[Explained]) -> None:
+    """Print each milestone with what it waits for and what became of it."""
     for one in explained:
         print(f"{one.id} ({one.worth:+g})")
         for line in one.waits:
@@ -198,6 +200,7 @@ def _show(explained: list[Explained]) -> None:
 
 
 def _show_tiers(rules: Ruleset) -> None:
+    """Print who is asked beyond the rules, if anybody is."""
     lines = list(tiers_in_words(rules))
     if lines:
         print("beyond the rules")

@@ -72,6 +72,7 @@ def run(
 
 
 def _complain(*problems: str) -> int:
+    """Print problems; return the exit status of wrong use."""
     for problem in problems:
         print(problem, file=sys.stderr)
     return USAGE
@@ -101,6 +102,7 @@ def _attack(
 
 
 def _print(oracle: Oracle, path: Path, results: list[AttackResult], file: Path) -> None:
+    """Print the task, its attacks as a table, and a last line that sums up."""
     rules = oracle.rules
     paid = f"{oracle.score.total:g} of {rules.attainable:g}"
     print(f"{file}: {rules.task.id} by {path}, which pays {paid}")
@@ -110,6 +112,7 @@ def _print(oracle: Oracle, path: Path, results: list[AttackResult], file: Path) 
 
 
 def _keep(folder: Path, results: list[AttackResult]) -> None:
+    """Write each adversary's log into the folder, named by its number and kind."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, result in enumerate(results, 1):
         words = re.sub(r"[^A-Za-z0-9]+", "-", f"{result.kind} {result.adversary.variant}").strip(

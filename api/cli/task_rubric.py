@@ -96,6 +96,7 @@ def run(
 
 
 def _judge() -> JudgeSettings:
+    """Return the judge's settings. Raises `DraftError` where the environment has none."""
     settings = judge_settings()
     if settings is None:
         raise DraftError("MILESTONED_JUDGE_URL: not set; expected the endpoint that drafts")
@@ -103,6 +104,7 @@ def _judge() -> JudgeSettings:
 
 
 async def _draft(settings: JudgeSettings, instruction: str) -> RubricDraft:
+    """Let the judge draft a rubric. Raises `DraftError` where it can't be asked."""
     endpoint = Endpoint(settings)
     try:
         return await draft_rubric(endpoint, settings.model, instruction, Bill())
@@ -155,6 +157,7 @@ async def _read_words(url: str) -> Sequence[object]:
 async def _ask_all(
     settings: JudgeSettings, questions: Sequence[LabelledQuestion]
 ) -> list[CriteriaAnswers]:
+    """Ask the judge one question after the other."""
     judge = Judge(settings)
     try:
         return [await ask_criteria(judge, one) for one in questions]
@@ -187,6 +190,7 @@ def _rubric_yaml(draft: JsonObject, by: str, figures: Iterable[str] = ()) -> str
 
 
 def _read_draft(path: Path) -> JsonObject:
+    """Read a draft that was written before. Raises `DraftError` for anything else."""
     try:
         body = orjson.loads(read_regular(path, MAX_BYTES))
     except (NotRegularError, OSError) as error:

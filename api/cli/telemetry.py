@@ -128,6 +128,7 @@ def _pairs(text: str, name: str) -> dict[str, str]:
 
 
 def _protocol(text: str) -> Protocol:
+    """Return the protocol that OpenTelemetry's variable names. Raises ValueError."""
     protocol = _PROTOCOLS.get(text or "http/protobuf")
     if protocol is None:
         expected = " or ".join(_PROTOCOLS)

@@ -22,24 +22,29 @@ app = new_app("token", "Create, list and revoke tokens, straight in the database
 
 
 def _read_label(text: str) -> str:
+    """Check a token's label. Raises ValueError for one that is too long, or that the service gives
+    itself."""
     if text in FIRST or len(text) > MAX_LABEL:
         raise ValueError(f"expected at most {MAX_LABEL} characters, and not {' or '.join(FIRST)}")
     return text
 
 
 def _read_tenant(text: str) -> str:
+    """Check a tenant's name. Raises ValueError."""
     if not TENANT.fullmatch(text):
         raise ValueError("expected 1 to 64 of a-z, 0-9, dot, dash and underscore")
     return text
 
 
 def _read_rate(text: str) -> float:
+    """Read requests a second. Raises ValueError."""
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", text):
         raise ValueError("expected a number, such as 50")
     return float(text)
 
 
 def _read_scope(text: str) -> Scope:
+    """Return a scope that tokens can be made for. Raises ValueError."""
     for scope in MADE:
         if scope == text:
             return scope
@@ -85,6 +90,7 @@ def list_tokens(
     """List every token but those of daemons, without the tokens themselves."""
 
     async def work(tokens: Tokens) -> int:
+        """Print a line a token: its scope, tenant, state and last use."""
         for row in await tokens.listed(episode):
             used = f"used {row.last_used}" if row.last_used else "not used yet"
             print(
@@ -106,6 +112,7 @@ def revoke(
     """Let a token open nothing any more, within seconds."""
 
     async def work(tokens: Tokens) -> int:
+        """Revoke a token. Return 1 where none of that id is in force."""
         if await tokens.revoke(id):
             return 0
         print(f"{id}: no such token is in force", file=sys.stderr)
@@ -143,6 +150,7 @@ async def _with_tokens(url: str, work: Callable[[Tokens], Awaitable[int]]) -> in
 
 
 def _state(row: Any) -> str:
+    """Say until when a token is in force, or since when it is not."""
     if row.revoked_at:
         return f"revoked {row.revoked_at}"
     if row.expires_at:

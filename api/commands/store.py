@@ -283,6 +283,7 @@ class Commands:
 
 
 def _begin_data(step: int, action: object, *, settle: bool) -> dict[str, object]:
+    """Return what the command to begin a step says; ``settle``: seal the one before with it."""
     data: dict[str, object] = {"step": step, "action": action}
     if settle:
         data["settle"] = True
@@ -290,6 +291,7 @@ def _begin_data(step: int, action: object, *, settle: bool) -> dict[str, object]
 
 
 def _refuse_closing(row: EpisodeRow) -> None:
+    """Raise `EpisodeClosedError` for an episode that is not open."""
     if row.status != "open":
         raise EpisodeClosedError(
             f"episode: {row.id} is {row.status}, wanted an open one", through=row.through
@@ -297,17 +299,20 @@ def _refuse_closing(row: EpisodeRow) -> None:
 
 
 async def _refuse_more(conn: AsyncConnection, episode: str, kind: str, most: int) -> None:
+    """Raise `InvalidError` where the episode has as many commands of a kind as it may."""
     count = (await conn.execute(_COUNT, {"episode": episode, "kind": kind})).scalar_one()
     if count >= most:
         raise InvalidError(f"{kind}: the episode has {count}, expected at most {most}")
 
 
 async def _last_begun(conn: AsyncConnection, row: EpisodeRow) -> int:
+    """Return the last step that was begun, in the log or in the queue; -1 for none."""
     queued = (await conn.execute(_LAST_BEGUN, {"episode": row.id})).scalar()
     return max(-1 if row.step is None else row.step, -1 if queued is None else queued)
 
 
 async def _existing(conn: AsyncConnection, episode: str, kind: str, step: int) -> Queued:
+    """Return a step's command, in the queue or in the log; without numbers where there is none."""
     row = (await conn.execute(_OF_STEP, {"episode": episode, "kind": kind, "step": step})).first()
     if row is not None:
         return Queued(row.number, step, row.seq)
@@ -320,6 +325,8 @@ async def _existing(conn: AsyncConnection, episode: str, kind: str, step: int) -
 async def _same_intent(
     conn: AsyncConnection, episode: str, intent: str | None, kind: str, data: dict[str, object]
 ) -> Queued | None:
+    """Return the command that an earlier request of the same key made. Raises `KeyReusedError` for
+    another one."""
     if intent is None:
         return None
     row = (await conn.execute(_INTENT, {"episode": episode, "intent": intent})).first()

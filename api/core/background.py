@@ -60,6 +60,8 @@ class PeriodicTask:
         self.task = None
 
     async def _run(self, pause_s: float | None) -> None:
+        """Work again and again, after the pause that the work asks for, and after longer ones while
+        it fails; None ends it."""
         failures = 0
         while pause_s is not None:
             await asyncio.sleep(pause_s)

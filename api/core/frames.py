@@ -105,6 +105,8 @@ def read_segments(frame: bytes, limits: Limits) -> list[Segment]:
 
 
 def _read_text(text: bytes, limits: Limits) -> Segment:
+    """Read a segment within the limits. Raises `TooLargeError` or `MalformedSegmentError` with the
+    line."""
     count = text.count(b"\n") - 1
     if count > limits.events:
         raise TooLargeError(f"body: {count} events, wanted at most {limits.events} in a segment")
@@ -124,6 +126,7 @@ def _read_text(text: bytes, limits: Limits) -> Segment:
 
 
 def _check(event: Event, last: int) -> None:
+    """Raise `MalformedSegmentError` for an event whose numbers the service can't rely on."""
     if event.kind == "episode.closed" and event.seq != last:
         raise MalformedSegmentError(
             f"event {event.seq}: episode.closed must be the last event of an episode"

@@ -54,6 +54,8 @@ def fault_of(value: Any, max_depth: int, max_nodes: int) -> JsonFault | None:
 
 
 def _of_single(path: Where, value: object) -> JsonFault | None:
+    """Return what is wrong with one value: a number JSON can't hold, half a character, another
+    type. None: nothing."""
     if value is None or isinstance(value, bool | date):
         return None
     if isinstance(value, int):
@@ -80,6 +82,7 @@ def _digits(value: int) -> str:
 
 
 def _is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair

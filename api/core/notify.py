@@ -135,6 +135,7 @@ class Notifier:
             self._heard[topic[0]](topic[1])
 
     def _set(self, topic: Topic) -> None:
+        """Wake everybody who waits for news of a topic."""
         event = self._events.pop(topic, None)
         if event is not None:
             event.set()

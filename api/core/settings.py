@@ -187,5 +187,6 @@ def settings_from_environment(
 
 
 def _beside(database_url: str) -> Path:
+    """Return the folder of a database's file; the default one for a server's."""
     scheme, _, path = database_url.partition(":///")
     return Path(path).parent if scheme.startswith("sqlite") and path else Path("milestoned-data")

@@ -34,6 +34,7 @@ class ApartReader:
 
 
 async def _read_apart(text: bytes) -> tuple[Any, Lines]:
+    """Let a child process read YAML within a deadline. Raises `BadYamlError`."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",

@@ -91,6 +91,8 @@ class Database:
         return self.url.get_backend_name() == "sqlite"
 
     def _engine(self, url: URL, size: int, begin: str | None) -> AsyncEngine:
+        """Return a pool of connections; ``begin`` None: each statement is a transaction of its
+        own."""
         # Reads are single statements, each its own snapshot: autocommit spares them two round
         # trips.
         extra: dict[str, object] = (
@@ -338,10 +340,12 @@ def _passing(error: DBAPIError) -> bool:
 
 
 def _sqlstate(error: DBAPIError) -> str:
+    """Return the server's code of an error, "" where it has none."""
     return str(getattr(error.orig, "sqlstate", None) or "")
 
 
 def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
+    """Refuse a connection that the server closed, and with it all others of the pool."""
     # What Postgres closed in between is noticed before it is used, and with it all the others. The
     # driver knows without asking: a ping before each statement (pool_pre_ping) is a round trip for
     # each.
@@ -350,6 +354,7 @@ def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
 
 
 def _prepare(connection: DBAPIConnection, _record: object) -> None:
+    """Set a new connection of SQLite up: its journal, waits, and foreign keys."""
     # SQLAlchemy emits BEGIN itself (see the "begin" hook): the driver would do it late, after the
     # first read.
     connection.isolation_level = None

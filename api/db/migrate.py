@@ -66,6 +66,7 @@ def _migrate(connection: Connection) -> None:
 
 
 def _revision(connection: Connection) -> str | None:
+    """Return the schema's revision, None for an empty database."""
     if not inspect(connection).has_table(_TABLE):
         return None
     found: str | None = connection.scalar(text(f"SELECT version_num FROM {_TABLE}"))

@@ -114,6 +114,7 @@ async def _lock(conn: AsyncConnection) -> None:
 
 
 async def _days(conn: AsyncConnection) -> list[date]:
+    """Return the days that have partitions, in their order."""
     names = (await conn.execute(_ATTACHED, {"table": PARTITIONED[0]})).scalars()
     return sorted(datetime.strptime(name.rpartition("_")[2], "%Y%m%d").date() for name in names)
 
