@@ -76,7 +76,7 @@ class CommandStream:
             raise httpx.RemoteProtocolError("the service ended its answer without a line")
 
     async def _take(self, told: dict[str, Any]) -> None:
-        """Apply the commands of one line that were not applied yet, and note that somebody follows."""
+        """Apply the commands of one line that are new, and note that somebody follows."""
         commands: list[dict[str, Any]] = told["commands"]
         if told.get("followed") is True:
             self._shipper.follow()
