@@ -133,6 +133,7 @@ async def _attach(conn: AsyncConnection, day: date) -> None:
 
 
 async def _is_empty(conn: AsyncConnection, day: date) -> bool:
+    """Whether a day has no rows in any partitioned table, and no episode that began on it."""
     for table in PARTITIONED:
         if (
             await conn.execute(text(f"SELECT 1 FROM {_name(table, day)} LIMIT 1"))

@@ -118,11 +118,13 @@ def matching(wanted: EpisodeQuery) -> list[ColumnElement[bool]]:
 
 
 def _keys(wanted: EpisodeQuery) -> list[str]:
+    """Return the keys of the index of labels and findings that a query asks for."""
     keys = [] if wanted.finding is None else [finding_key(wanted.finding)]
     return keys if wanted.label is None else [*keys, label_key(*wanted.label)]
 
 
 def _conditions(wanted: EpisodeQuery, opened_at: Any) -> list[Any]:
+    """Return the conditions of a query on an episode's own row."""
     of = episodes.c
     asked = [of.tenant == wanted.tenant]
     for name in ("task", "status", "opened_by"):

@@ -60,6 +60,7 @@ class SharedTransaction:
         return ticket.result  # type: ignore[no-any-return]
 
     async def _commit(self, batch: Sequence[_WorkTicket], own: _WorkTicket) -> None:
+        """Do the work of all tickets in one transaction; what breaks it is the error of each."""
         try:
             await self._database.run(lambda conn: self._run_all(conn, batch))
         except BaseException as error:
@@ -78,6 +79,8 @@ class SharedTransaction:
                 ticket.done = True
 
     def _run_all(self, conn: Connection, batch: Sequence[_WorkTicket]) -> None:
+        """Lock the episodes in one order, so that replicas wait in no circle, and do each ticket's
+        work."""
         if not self._database.embedded:
             conn.execute(ALONE)
         ids = sorted({ticket.episode for ticket in batch if ticket.episode is not None})

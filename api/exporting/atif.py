@@ -78,6 +78,8 @@ class AtifExport:
         return written.total()
 
     def _trajectories(self, episodes: Iterable[Exported]) -> Iterator[tuple[str, Document]]:
+        """Yield each closed episode as a trajectory with its file's name; open ones are counted as
+        left out."""
         for exported in episodes:
             document = trajectory_of(exported)
             if document is None:

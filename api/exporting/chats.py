@@ -100,6 +100,8 @@ class ChatExport:
                 self.left_out[UNKNOWN] += 1
 
     def _conversations(self, episodes: Iterable[Exported]) -> Iterator[Conversation]:
+        """Yield each episode that can be said as a chat; others are counted by reason, as are left
+        out turns."""
         for exported in episodes:
             conversation = read_conversation(exported, self.gamma, purified=self.purified)
             if isinstance(conversation, str):

@@ -111,6 +111,7 @@ def _steps_without_effect(events: Iterable[Event]) -> dict[int, bool]:
 
 
 def _only_looks(event: Event) -> bool:
+    """Whether an event changes nothing: a request that only reads, or a look at the page."""
     if event.kind == "request.sent":
         return event.data.get("method") in SAFE_METHODS
     return event.kind in LOOKING or event.kind in BOUNDARIES

@@ -25,6 +25,7 @@ _text, _real, _whole, _truth = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 
 
 def _table(needed: str, optional: str, types: dict[str, pa.DataType]) -> pa.Schema:
+    """Return a table's columns: those that each row has, then those that may be null."""
     named = [(name, False) for name in needed.split()] + [(name, True) for name in optional.split()]
     return pa.schema(
         [pa.field(name, types.get(name, _text), nullable=nullable) for name, nullable in named],

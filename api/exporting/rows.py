@@ -160,6 +160,7 @@ def _causes_of_steps(
 
 
 def _episode(one: Exported, result: Result, causes: BlameJson | None) -> Row:
+    """Return an episode's row: its result, facts and labels, and what was to blame."""
     rewards = result["rewards"]
     facts = {name: one.facts.get(name) for name in ("seed", "opened_at", "closed_at")}
     return {
@@ -178,6 +179,7 @@ def _episode(one: Exported, result: Result, causes: BlameJson | None) -> Row:
 
 
 def _first_failure(causes: BlameJson | None) -> Row:
+    """Return where an episode first failed, by step and event; null for one that did not."""
     where = causes and causes["first_failure"]
     return {
         "first_failure_step": where and where["step"],
@@ -186,6 +188,7 @@ def _first_failure(causes: BlameJson | None) -> Row:
 
 
 def _steps(segments: Sequence[Segment], result: Result) -> list[Row]:
+    """Return a row a step, with action and observations as JSON."""
     events = (event for segment in segments for event in segment.events)
     rewards = {reward["step"]: reward for reward in result["rewards"]}
     return [
@@ -207,6 +210,7 @@ def _reward(
     cause: StepBlameJson | None,
     estimate: CreditEstimate | None,
 ) -> Row:
+    """Return a step's row: its reward, credit, components, and what was to blame."""
     components = sorted(reward["components"].items())
     return {
         "episode": result["episode"],
@@ -246,6 +250,7 @@ def _milestones(result: Result) -> list[Row]:
 def _returns(
     result: Result, gammas: Sequence[float], credits: Mapping[int, float | None]
 ) -> list[Row]:
+    """Return the discounted return from each step on, for each gamma."""
     rewards = result["rewards"]
     values = [credits[reward["step"]] for reward in rewards]
     return [

@@ -83,6 +83,8 @@ class EpisodeReadiness:
             await self._notifier.wait(changed, min(left, LOOK_S))
 
     async def _describe(self, episode: str) -> dict[str, object]:
+        """Return which sources see, and what an episode still waits for: a sandbox, a daemon, a
+        source."""
         row = await self._episodes.get(episode)
         sight = await self._sight(episode, row.through)
         waiting = {name: why for name, why in sight.sources.items() if why is not None}
@@ -111,6 +113,7 @@ class EpisodeReadiness:
         }
 
     async def _sight(self, episode: str, through: int) -> Sight:
+        """Read the gaps of sources from the segments that came since."""
         sight = self.seen.get(episode) or Sight(0, {})
         while sight.through < through and (
             rows := await self._segments.list_after(episode, sight.through, _SEGMENTS_A_LOOK)

@@ -126,6 +126,7 @@ class Sandboxes:
             return await self._register(tenant, new, facts)
 
     async def _register(self, tenant: str, new: Newcomer, facts: dict[str, Any]) -> SandboxRow:
+        """Add a sandbox, or take over the row of one that comes back under its name."""
         async with self._database.write() as conn:
             found = (
                 await conn.execute(_NAMED.with_for_update(), {"tenant": tenant, "name": new.name})
@@ -210,6 +211,7 @@ class Sandboxes:
         return await self.refreshed(row)
 
     async def _commit_beats(self, batch: Sequence[_BeatTicket], own: _BeatTicket) -> None:
+        """Write several heartbeats in one transaction, in the order of their ids."""
         # In the order of their ids, so that replicas that commit several wait for each other in no
         # circle.
         ordered = sorted(batch, key=lambda ticket: ticket.sandbox)

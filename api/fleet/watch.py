@@ -172,6 +172,7 @@ class FleetWatch:
             await self._finish(episode, "it was closed")
 
     async def _finish(self, episode: str, why: str) -> None:
+        """End an episode whose sandbox is lost; what can't be ended now is tried again."""
         try:
             await self._end(episode, why)
         except UnavailableError:

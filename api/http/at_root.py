@@ -16,6 +16,7 @@ class AtRoot:
         self._app, self._prefixes = app, prefixes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer requests to a dialect's own port under its prefix."""
         server = scope.get("server")
         if scope["type"] == "http" and server is not None and server[1] in self._prefixes:
             path = self._prefixes[server[1]] + scope["path"]

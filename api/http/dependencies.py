@@ -73,6 +73,7 @@ async def _proposer(connection: HTTPConnection) -> ApartProposer:
 
 
 async def _judge(connection: HTTPConnection) -> Judge | None:
+    """Return the service's judge, None without one."""
     judges = parts_of(connection).stages.by_tier.get("judge") or ()
     return next((stage for stage in judges if isinstance(stage, Judge)), None)
 

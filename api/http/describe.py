@@ -97,6 +97,7 @@ def _inlined(schema: dict[str, object]) -> dict[str, object]:
     definitions = object_or_empty(found)
 
     def inline(node: object) -> object:
+        """Return a schema with each reference replaced by what it points at."""
         if isinstance(node, Mapping):
             name = str(node.get("$ref", "")).rpartition("/")[2]
             return inline(definitions[name]) if name in definitions else inline_members(node)

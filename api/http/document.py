@@ -36,6 +36,7 @@ def _hoist(document: dict[str, Any], prefix: str, schema: dict[str, object]) -> 
 
 
 def _point(node: object, prefix: str) -> None:
+    """Let references of a schema point into the document, under a prefix; changes ``node``."""
     if isinstance(node, dict):
         target = node.get("$ref")
         if isinstance(target, str) and target.startswith(_HERE):

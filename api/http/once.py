@@ -101,6 +101,7 @@ IdempotencyPart = Annotated[Idempotency, Depends(_idempotency)]
 
 
 def _is_final(response: Response) -> bool:
+    """Whether an answer may be kept for its key: neither a passing failure nor one that goes on."""
     is_passing = response.status_code >= 500 or response.status_code == _PASSING
     return not is_passing and response.status_code != _ACCEPTED
 

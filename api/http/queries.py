@@ -47,6 +47,7 @@ def check_query(request: Request) -> None:
 
 
 def _resolved(dependant: Dependant) -> Iterable[str]:
+    """Yield the names of all query parameters that a route and its dependencies declare."""
     for parameter in dependant.query_params:
         yield parameter.alias
     for inner in dependant.dependencies:

@@ -75,6 +75,7 @@ async def create(
     the answer says where the results will be."""
 
     async def work(_intent: str | None) -> Response:
+        """Select the episodes, keep what is asked for, and wake who works on it."""
         task_id, task_body = await _find_task(parts, who.tenant, rescore)
         select = rescore.select
         selection = CorpusSelection(

@@ -86,6 +86,7 @@ async def score(
 
 
 def _sample(given: SampleShape) -> ScoredSample | ProblemError:
+    """Return what a sample refers to, or the problem that it has."""
     own = Reference(given.episode, given.step, given.task, given.version)
     try:
         reference = own or reference_of(given.label)

@@ -205,6 +205,8 @@ async def _run_with_reward(
     reward is final, 202 when time is up."""
 
     async def work(intent: str | None) -> Response:
+        """Queue a command, wait until the daemon recorded it and the reward is final, as far as the
+        deadline allows."""
         deadline = Deadline(wait_ms)
         queued = await queue(episode, intent)
         outcome = await parts.channel.journalled(episode, queued, deadline)

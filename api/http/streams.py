@@ -44,6 +44,7 @@ async def _kinds(
         ),
     ] = None,
 ) -> frozenset[str]:
+    """Return the kinds of messages that are asked for, all by default. Raises `InvalidError`."""
     chosen = frozenset(KINDS if kinds is None else kinds.split(","))
     if not chosen <= set(KINDS):
         known = ", ".join(KINDS)
@@ -201,6 +202,7 @@ async def stream_all(
 
 
 def _label(text: str) -> tuple[str, str]:
+    """Read KEY=VALUE; both sides must say something. Raises `InvalidError`."""
     key, mark, value = text.partition("=")
     if not (key and mark):
         raise InvalidError(f"label: got {text[:80]!r}, wanted KEY=VALUE")
@@ -208,6 +210,8 @@ def _label(text: str) -> tuple[str, str]:
 
 
 def _place(ids: StreamIds, tenant: str, last_id: str | None) -> tuple[LogPlace | None, int]:
+    """Return where a stream goes on, by the last id that the caller got. Raises `InvalidError` for
+    an id of another stream."""
     if last_id is None:
         return None, 0
     if last_id == "0":

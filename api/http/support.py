@@ -309,6 +309,7 @@ def bad_task(error: BadTaskError) -> InvalidError:
 
 
 def _dotted(location: tuple[str | int, ...]) -> str:
+    """Return a place in a body as a path, "body" for all of it."""
     out = ""
     for part in location:
         out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else str(part)

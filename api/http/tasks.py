@@ -67,6 +67,8 @@ async def register(
     media_type = content_type.partition(";")[0].strip().lower()
 
     async def work(_intent: str | None) -> Response:
+        """Check the task, its proof where that is wanted, and register it. Answer 201 for a new
+        one."""
         spec, lines = await _parse_task(content, media_type, yaml)
         # Beside the loop that answers everybody, as the recordings below: a large task takes a
         # while to check.

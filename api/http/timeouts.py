@@ -64,6 +64,7 @@ class PatientProtocol(HttpToolsProtocol):
             self._timer = None
 
     def _body_late(self) -> None:
+        """Refuse a body that comes too slowly, unless the service itself takes no more for now."""
         # Where the service itself does not take more for now, nothing comes through no fault of the
         # sender's.
         if self.flow.read_paused and self.loop.time() < self._ends:
@@ -72,6 +73,7 @@ class PatientProtocol(HttpToolsProtocol):
             self._late()
 
     def _late(self) -> None:
+        """Refuse what is late, unless its answer has begun, and close the connection."""
         self._stop()
         if not self.transport.is_closing():
             cycle: Any = self.cycle  # None before a connection's first request

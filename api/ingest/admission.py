@@ -89,6 +89,7 @@ class AdmissionGate:
             self._hand_on()
 
     async def _queue(self, backlog: bool) -> None:
+        """Wait for a turn; who gives up in the moment of getting it hands it on."""
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[backlog].append(mine)
         try:
@@ -109,6 +110,7 @@ class AdmissionGate:
         )
 
     def _hand_on(self) -> None:
+        """Give free turns to those who wait, live segments before backlogs."""
         for backlog in (False, True):
             while self._waiting[backlog] and self._free(backlog):
                 waiter = self._waiting[backlog].popleft()

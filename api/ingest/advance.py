@@ -75,6 +75,7 @@ def advance(engine: Engine | Stranger, at: EpisodePosition, segment: Segment, no
 
 
 def _asks_model(rules: Ruleset | None) -> bool:
+    """Whether the task asks the reward model anything."""
     policy = None if rules is None else rules.task.escalation
     return policy is not None and "model" in policy.tiers
 
@@ -87,6 +88,7 @@ def _rows(
     outcome: EngineResult,
     now: str,
 ) -> dict[Write, Sequence[Mapping[str, Any]]]:
+    """Return all rows that a segment adds or changes, by the statement that writes them."""
     episode, rules = segment.episode, engine.ruleset
     whose = {"of_episode": episode}
     sealed = outcome.rewards if rules is None else stored_rewards(rules, outcome)

@@ -173,6 +173,8 @@ class Log:
         )
 
     async def _append_somewhere(self, episode: str, frame: bytes) -> Acknowledged:
+        """Append a segment here or in a worker process, as its size and the engine's place ask
+        for."""
         live = self._engines.cached(episode)
         self._refuse_costly(episode, frame)
         if self._crew.wants(frame) or (
@@ -239,6 +241,8 @@ class Log:
             raise _costly(why)
 
     async def _append_first(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
+        """Append, and decide again while other replicas move the episode on. Raises
+        `UnavailableError` after some tries."""
         for _ in range(_MAX_ATTEMPTS):
             try:
                 return await self._append(episode, frame, feed)
@@ -250,6 +254,8 @@ class Log:
         )
 
     async def _append(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
+        """Append by the engine that is at hand, else by one that is loaded; a segment that is there
+        already is acknowledged. Raises `ConflictError`."""
         live = self._engines.cached(episode)
         if live is not None:
             with suppress(LostError):
@@ -292,6 +298,8 @@ class Log:
         )
 
     async def _feed(self, segment: Segment, text_bytes: int, live: Live) -> SegmentResult:
+        """Feed the segment to an engine of this process, beside the loop where it is large. Raises
+        `LostError` without one."""
         if not live.at.continued_by(segment):
             return SegmentResult(segment, None)
         if isinstance(live.engine, StoredEngine):
@@ -309,6 +317,7 @@ class Log:
             raise
 
     async def _write(self, live: Live, found: Advance, frame: bytes) -> Acknowledged:
+        """Commit what the segment adds; an engine whose rows may not be written is dropped."""
         rows = {**found.rows, "segment": [{**row, "frame": frame} for row in found.rows["segment"]]}
         durable = False
         try:
@@ -333,6 +342,8 @@ class Log:
         return any(sha256(text) == segment.digest for text in texts)
 
     def _moved_on(self, live: Live, found: Advance) -> None:
+        """Take over what was written: position, final rewards, metrics, alarms, and wake who waits
+        for it."""
         rows, count = found.rows, found.standing.through - live.at.through
         live.at = found.standing
         self._engines.resize(live)
@@ -372,6 +383,7 @@ def _costly(why: str) -> CostlySegmentError:
 
 
 def _refusal(at: EpisodePosition, segment: Segment) -> ConflictError:
+    """Return why a segment does not continue the log, with what would."""
     stands: dict[str, object] = {"wanted": at.through + 1, "through": at.through, "head": at.head}
     if segment.first <= at.through:
         return ForkedLogError(

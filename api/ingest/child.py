@@ -79,6 +79,8 @@ class Detecting:
     def _restore_engine(
         self, episode: str, at: EpisodePosition, handed: Handed | None
     ) -> tuple[Engine | None, EngineSize]:
+        """Return the engine at this position: the one that is kept, or one built from what was
+        handed over; None for neither."""
         engine, head, size = self._engines.get(episode) or (None, "", EngineSize())
         self._engines.drop(episode)
         if handed is not None:
@@ -119,6 +121,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _read(requests: BinaryIO) -> Any:
+    """Return the next request, None at the end."""
     head = requests.read(LENGTH.size)
     body = requests.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
     return unpack_message(body) if body else None

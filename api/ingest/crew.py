@@ -159,6 +159,7 @@ class _Member:
 
     @property
     def _is_down(self) -> bool:
+        """Whether the worker neither runs nor is being started."""
         return self._writer is None and (self._task is None or self._task.done())
 
     def _start(self) -> None:
@@ -208,6 +209,8 @@ class _Member:
         self._process.kill()
 
     async def _run(self) -> None:
+        """Start a worker process and take its answers, in the order of the questions, until it
+        ends."""
         ours, theirs = socket.socketpair()
         writer: asyncio.StreamWriter | None = None
         self._process, self._late, died = None, False, False

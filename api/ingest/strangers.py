@@ -41,6 +41,7 @@ class Strangers:
         return [row.id for row in await self._strange(await self._database.all(_CLOSING))]
 
     async def _strange(self, rows: Sequence[Any]) -> list[Any]:
+        """Return the rows whose rules are not those of this build."""
         found = []
         for row in rows:
             try:

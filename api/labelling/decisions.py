@@ -85,6 +85,7 @@ def lines_of(decided: Sequence[Decided], weights: Weights) -> Iterator[JsonObjec
 
 
 def _pairs_of(success: Decided, decided: Sequence[Decided]) -> Iterator[JsonObject]:
+    """Yield the pairs of a success with failures of its task, as sure as the less sure of both."""
     same = [
         one
         for one in decided

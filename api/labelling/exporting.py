@@ -21,6 +21,8 @@ def lines(words: Sequence[Any], tasks: Mapping[str, Mapping[str, Any]]) -> Itera
 
 
 def _label_line(word: Any, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return a person's word as a line of preferences; None for "unsure", and for episodes that are
+    not there."""
     if (
         word.choice == "unsure"
         or word.first not in tasks

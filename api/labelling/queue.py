@@ -74,6 +74,7 @@ def is_swapped(item: QueueItem, annotator: str) -> bool:
 def _steps(
     waiting: Sequence[Any], unsettled: Iterable[tuple[str, int, str, str, str]]
 ) -> Iterator[QueueItem]:
+    """Yield steps that wait for a person's answer, then those that a person could settle."""
     for row in waiting:
         yield QueueItem(
             row.task, row.episode, "", row.step, row.item, "it waits for an answer", True
@@ -83,6 +84,7 @@ def _steps(
 
 
 def _again(words: Sequence[Any]) -> Iterator[QueueItem]:
+    """Yield items on which people disagree, then those on which one has said."""
     groups = by_item(words)
     for why, wanted in (
         ("people disagree on it", True),
@@ -94,6 +96,7 @@ def _again(words: Sequence[Any]) -> Iterator[QueueItem]:
 
 
 def _pairs(closed: Sequence[Any]) -> Iterator[QueueItem]:
+    """Yield pairs of closed episodes of one task, mixed so that each meets some others."""
     by_task: dict[str, list[str]] = {}
     for row in closed:
         by_task.setdefault(row.task, []).append(row.id)

@@ -135,6 +135,7 @@ async def ask_criteria(judge: Stage, labelled: LabelledQuestion) -> CriteriaAnsw
 
 
 def _answers_of(opinion: Opinion, ids: Sequence[str]) -> dict[str, str]:
+    """Return the judge's joint answer to each criterion."""
     votes = [
         require_object(vote, "vote") for vote in require_list(opinion.record["votes"], "votes")
     ]

@@ -48,6 +48,7 @@ class Shared(Generic[Piece]):
     async def _read(
         self, key: Hashable, since: Hashable, read: Callable[[], Awaitable[Piece | None]]
     ) -> Piece | None:
+        """Read a piece once for all who wait, and keep it within the bound on bytes."""
         self.reads += 1
         try:
             found = await read()

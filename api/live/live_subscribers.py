@@ -44,6 +44,8 @@ class Followers:
             self._notifier.tell(followed_topic(name))
 
     def _believe(self, name: str) -> None:
+        """Note that somebody follows an episode for a while, and wake its daemon where that is
+        news."""
         now = time.monotonic()
         self._until = {other: until for other, until in self._until.items() if until > now}
         is_new = name not in self._until

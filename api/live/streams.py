@@ -146,6 +146,8 @@ class Streams:
             return
 
     async def _stream_episode(self, cursor: _EpisodeCursor) -> AsyncIterator[bytes]:
+        """Yield an episode's messages from the cursor on, until all is decided or the caller
+        goes."""
         async for message in self._resume_episode(cursor):
             yield message
         while True:
@@ -205,6 +207,7 @@ class Streams:
                 yield _sent("reward", cursor.after, body)
 
     async def _stream_piece(self, cursor: _EpisodeCursor, piece: Piece) -> AsyncIterator[bytes]:
+        """Yield the wanted messages of a piece, and now and then how far behind the caller is."""
         for frame in piece.frames:
             if frame.name in cursor.kinds:
                 yield frame.message()
@@ -236,12 +239,15 @@ class Streams:
         return await self.pieces.get((episode, after), since, lambda: self._read(episode, after))
 
     async def _decided(self, episode: str, after: int, since: asyncio.Event) -> Sequence[int]:
+        """Return the steps that were decided after ``after``, read once for all who wait."""
+
         async def read() -> Sequence[int] | None:
             return await self._ledger.decided(episode, after) or None
 
         return await self.decided.get((episode, after), since, read) or ()
 
     async def _read(self, episode: str, after: int) -> Piece | None:
+        """Read the next segment as messages with what it earned; None where there is none yet."""
         rows = await self._segments.list_after(episode, after, 1)
         if not rows:
             return None
@@ -252,6 +258,7 @@ class Streams:
         return Piece(rows[0].last, is_closed, sorted(frames, key=_order))
 
     async def _earned(self, episode: str, first: int, last: int) -> list[LiveFrame]:
+        """Return the milestones and rewards of a range of events as messages in their order."""
         milestones = await self._ledger.milestones_between(episode, first, last)
         rewards = await self._ledger.rewards_between(episode, first, last)
         frames = [LiveFrame(seq, 1, body) for seq, body in milestones]
@@ -336,7 +343,10 @@ class Streams:
     async def _page(
         self, place: LogPlace, since: asyncio.Event | None
     ) -> Sequence[ArrivalRow] | None:
+        """Return the next arrivals of all episodes, read once for all who wait."""
+
         async def read() -> Sequence[ArrivalRow] | None:
+            """Read arrivals; where one is not settled yet, look again a little later."""
             rows = await self._arrivals.list_after(place)
             if not rows and await self._arrivals.unsettled(place):
                 asyncio.get_running_loop().call_later(AGAIN_S, self._notifier.wake, ANY_LOG)
@@ -345,6 +355,8 @@ class Streams:
         return await self.pages.get(place, since, read)
 
     async def _render(self, query: WatchQuery, row: ArrivalRow, after: int) -> AsyncIterator[bytes]:
+        """Yield the messages of one arrival that the query wants, each with its place in the
+        stream."""
         labels = orjson.loads(row.labels)
         if not _is_wanted(query, row, labels):
             return

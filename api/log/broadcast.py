@@ -60,6 +60,8 @@ class Broadcast:
         self._news.set()
 
     async def _keep(self, listening: asyncio.Event) -> None:
+        """Listen to other replicas, and again after each loss of the connection; then everybody
+        looks for news."""
         while True:
             try:
                 await self._serve(listening)
@@ -71,6 +73,8 @@ class Broadcast:
             await asyncio.sleep(AGAIN_S)
 
     async def _serve(self, listening: asyncio.Event) -> None:
+        """Tell other replicas what changed here, several topics at once, while the connection
+        stands."""
         conn = await asyncpg.connect(self._dsn)
         try:
             await conn.add_listener(CHANNEL, lambda *heard: self._on_notification(str(heard[3])))
@@ -94,6 +98,7 @@ class Broadcast:
                 await conn.close(timeout=1.0)
 
     def _on_notification(self, payload: str) -> None:
+        """Wake who waits for what another replica told."""
         sender, topics = orjson.loads(payload)
         if sender != self._me:
             for what, episode in topics:

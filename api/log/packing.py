@@ -132,6 +132,8 @@ class Packing:
             return len(due)
 
     async def _pack(self, episode: str) -> None:
+        """Put a closed episode's segments together; one that does not read any more stays as it
+        is."""
         replacements: list[Replacement] = []
         try:
             async for pack in self._packs(episode):
@@ -144,6 +146,7 @@ class Packing:
         await self._replace(episode, replacements)
 
     async def _packs(self, episode: str) -> AsyncIterator[Pack]:
+        """Yield an episode's segments by packs of a bounded size."""
         pack = Pack()
         async for row in self._stored.rows(episode):
             texts = await asyncio.to_thread(linked_texts, row)

@@ -98,6 +98,7 @@ class Writing:
     def _run_one_by_one(
         self, conn: Connection, stood: Mapping[str, Stood], given: Written, names: Sequence[object]
     ) -> set[str]:
+        """Write the rows of the episodes that stand where they were read; return those episodes."""
         episode_rows = conn.execute(_STAND, {"ids": list(stood)})
         stand = {row.id for row in episode_rows if (row.through, row.head) == stood[row.id]}
         for name in names:
@@ -118,6 +119,7 @@ class Writing:
         given: Written,
         names: tuple[Any, ...],
     ) -> set[str]:
+        """Do the same in one statement of arrays."""
         if names not in self._at_once:  # of all the combinations a handful ever come
             self._at_once[names] = _at_once({name: self._kinds[name] for name in names})
         places = [(id, through, head) for id, (through, head) in stood.items()]
@@ -143,12 +145,15 @@ def _named(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def _one_by_one(kind: Rows | Changes) -> Insert | Update:
+    """Return the statement that writes one row of a kind."""
     if isinstance(kind, Rows):
         return _replacing(sqlite.insert(kind.table).values(dict(kind.fixed)), kind)
     return _changing(kind, {name: bindparam(f"its_{name}") for name in kind.columns})
 
 
 def _at_once(kinds: Mapping[Any, Rows | Changes]) -> Select[Any]:
+    """Return the statement that writes rows of these kinds for the episodes that stand where they
+    were read."""
     asked = _unnested("stood", _PLACE)
     # Sorted, so that all replicas take the locks in one order and none waits for another in a
     # circle.
@@ -165,6 +170,7 @@ def _at_once(kinds: Mapping[Any, Rows | Changes]) -> Select[Any]:
 
 
 def _part(name: str, kind: Rows | Changes, stand: CTE) -> Insert | Update:
+    """Return the part of that statement for one kind."""
     each = _unnested(name, {column: kind.table.c[column] for column in kind.columns})
     stands = each.c[kind.columns[0]].in_(select(stand.c.id))
     if isinstance(kind, Changes):
@@ -176,6 +182,7 @@ def _part(name: str, kind: Rows | Changes, stand: CTE) -> Insert | Update:
 
 
 def _unnested(name: str, columns: Mapping[str, ColumnElement[Any]]) -> FromClause:
+    """Return arrays, one a column, as a table."""
     types = {each: _plain(own.type) for each, own in columns.items()}
     arrays = (bindparam(_array(name, each), type_=ARRAY(type)) for each, type in types.items())
     return (
@@ -186,6 +193,7 @@ def _unnested(name: str, columns: Mapping[str, ColumnElement[Any]]) -> FromClaus
 
 
 def _changing(kind: Changes, its: Mapping[str, object]) -> Update:
+    """Return the statement that changes rows by their key; what is set once stays."""
     table = kind.table
     blank = [table.c[name].is_(None) for name in kind.sets if kind.once]
     return (
@@ -196,6 +204,7 @@ def _changing(kind: Changes, its: Mapping[str, object]) -> Update:
 
 
 def _replacing(made: sqlite.Insert | postgresql.Insert, rows: Rows) -> Insert:
+    """Return the statement that replaces rows of the same key, where the kind says so."""
     if not rows.replaces:
         return made
     key = rows.table.primary_key

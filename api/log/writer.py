@@ -72,6 +72,8 @@ class GroupWriter(Generic[Name]):
             raise OutrunError(f"episode {whose} moved on from {ticket.stood}")
 
     async def _commit(self, batch: Sequence[_RowsTicket], own: _RowsTicket) -> None:
+        """Write a batch at once; of one that breaks, each owner tries again alone. Raises
+        `OutrunError`."""
         try:
             await self._write(batch)
             return
@@ -82,12 +84,14 @@ class GroupWriter(Generic[Name]):
         await self._commit([own], own)
 
     async def _write(self, batch: Sequence[_RowsTicket]) -> None:
+        """Write the rows of a batch, without those of episodes that were moved on meanwhile."""
         outrun: set[_RowsTicket] = set()
         stood = {ticket.whose: ticket.stood for ticket in batch if ticket.stood is not None}
         rows = _rows_by_name(batch)
         names = [name for name in self._statements if name in rows]
 
         def work(conn: Connection) -> None:
+            """Write within the transaction, and note whose episode was moved on."""
             remaining = rows
             if stood:
                 stand = self._writing.run(conn, stood, rows)

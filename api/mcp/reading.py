@@ -67,6 +67,7 @@ class ServiceReader:
             raise ReadingError(f"the episode cannot be explained here: {error}") from None
 
     async def _recording(self, episode: str) -> bytes:
+        """Read an episode's recording, up to a bound. Raises `ReadingError`."""
         recording = bytearray()
         path = f"/v1/episodes/{quote(episode, safe='')}/recording"
         try:

@@ -119,6 +119,7 @@ class EpisodeTools:
 
 
 def _lists(document: Json) -> Json:
+    """Return the document with lists for tuples, as JSON has them."""
     return {
         name: list(item) if isinstance(item, tuple) else item for name, item in document.items()
     }

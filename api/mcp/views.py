@@ -26,6 +26,7 @@ def shorten(document: Json) -> Json:
 
 
 def _cut(value: Any, text: int, items: int) -> Any:
+    """Return a value with long texts and lists cut, each with what was left out."""
     if isinstance(value, str):
         return value if len(value) <= text else f"{value[:text]}… ({len(value)} characters)"
     if isinstance(value, list):
@@ -73,6 +74,8 @@ def compare(first: Json, second: Json) -> Json:
 
 
 def _summary(episode: Json) -> Json:
+    """Return an episode in short: its task, outcome, and the steps that are null, with the
+    reason."""
     status = episode["status"]
     return {
         **{name: status[name] for name in ("episode", "task", "version", "status")},

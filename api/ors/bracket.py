@@ -120,6 +120,8 @@ class StepBrackets:
             log.warning("An episode could not be closed.", session=sid, why=_describe_error(error))
 
     async def _end_step(self, episode: str, step: int, is_last: bool) -> StepPay:
+        """End a step, with the last one the episode too, and return what it paid; null where a part
+        is not known."""
         path = f"/v1/episodes/{quote(episode)}"
         try:
             await self._ask("POST", f"{path}/steps/{step}:end", {"wait_ms": WAIT_MS})
@@ -184,6 +186,7 @@ def _metadata(
 
 
 def _describe_error(error: httpx.HTTPError) -> str:
+    """Return an error of HTTP in words: the answer's, or the connection's."""
     if isinstance(error, httpx.HTTPStatusError):
         return f"{error.response.status_code} {error.response.text[:300]}"
     return str(error) or type(error).__name__

@@ -112,6 +112,8 @@ class ToolCalls:
         return call
 
     async def _run(self, session: ToolSession, call: StoredCall) -> None:
+        """Perform a call and keep its outcome; a refusal is one, too. Raises `UnavailableError`
+        where nothing is known of it."""
         try:
             outcome = await self._perform(session, call)
         except UnavailableError:
@@ -123,6 +125,7 @@ class ToolCalls:
         await self._sessions.end_call(call, outcome)
 
     async def _perform(self, session: ToolSession, call: StoredCall) -> CallOutcome:
+        """Check a call's tool and arguments, and do what it asks; what is wrong is an answer."""
         tool = TOOLS.get(call.name)
         if tool is None or (session.episode is None and tool in LISTED):
             known = [ANSWER] if session.episode is None else list(TOOLS.values())
@@ -166,6 +169,7 @@ class ToolCalls:
         return _paid(after, text, payment or no_payment(text))
 
     async def _end_step(self, session: ToolSession, episode: str) -> CallOutcome:
+        """End the running step, and say what it paid; the last one pays the episode, too."""
         payment = await self._end(session, episode)
         if payment is None:
             error = f"{END_STEP.name}: expected a step that runs, got none; call {STEP.name} first"

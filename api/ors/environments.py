@@ -97,6 +97,7 @@ def is_answer_alone(rules: Ruleset) -> bool:
 
 
 def _choices(environments: Mapping[str, TaskEnvironment]) -> str:
+    """List the environments in words, the first few by name."""
     if not environments:
         return "a registered task (there is none)"
     names = list(environments)

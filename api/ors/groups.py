@@ -67,6 +67,8 @@ class GroupScoring:
     async def _score_episodes(
         self, session: ToolSession, candidates: Sequence[Candidate], deadline: Deadline
     ) -> list[dict[str, Any]]:
+        """Score the candidates' episodes as a group. Raises `InvalidError` for episodes of another
+        task."""
         named = [candidate.episode for candidate in candidates if candidate.episode is not None]
         group = await self._groups.score(session.tenant, named, _options(session), deadline)
         if (group.task, group.version) != (session.task, session.version):
@@ -121,6 +123,7 @@ def _options(session: ToolSession) -> GroupOptions:
 
 
 def _member_score(candidate: Candidate, member: MemberResult, group: GroupResult) -> dict[str, Any]:
+    """Return a member's score with its rank and ties, or why it has none."""
     ties = [tie.model_dump() for tie in group.ties if member.episode in tie.episodes]
     more = {
         "rank": member.rank,
@@ -148,6 +151,7 @@ def _answer_score(
 
 
 def _describe_unsettled(group: GroupResult) -> str:
+    """Say which member, or which tier, a group still waits for."""
     for member in group.results:
         if member.failure_kind in UNSETTLED:
             return f"{member.episode} ({member.failure_reason})"
@@ -178,4 +182,5 @@ def _group_score(
 
 
 def _status(failure_kind: str | None) -> str:
+    """Return the last word of a failure's kind, "unobserved" for none."""
     return (failure_kind or "").rpartition(":")[2] or "unobserved"

@@ -43,6 +43,8 @@ class OrsProxy:
         self._upstream, self._brackets, self._mode = upstream, brackets, mode
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Pass a request on; a call of a tool becomes a step, and what opens or closes a session an
+        episode."""
         if scope["type"] != "http":
             raise RuntimeError(f"scope: expected http, got {scope['type']}")
         body = await _read(receive)
@@ -86,6 +88,7 @@ class OrsProxy:
         await send({"type": "http.response.body", "body": b""})
 
     async def _follow(self, sid: str, parts: list[str]) -> None:
+        """Open or close the episode of a session; where that fails the session goes on without."""
         if parts == ["delete"]:
             await self._brackets.close(sid)
             return
@@ -154,6 +157,7 @@ class OrsProxy:
         )
 
     def _ask(self, scope: dict[str, Any], body: bytes) -> Any:
+        """Ask the server behind, without headers that are of the connection alone."""
         headers = [
             (name, value)
             for name, value in scope["headers"]
@@ -213,6 +217,7 @@ async def _events(answer: httpx.Response) -> AsyncIterator[tuple[str, str]]:
 
 
 def _object(body: bytes) -> dict[str, Any]:
+    """Return a body as an object, an empty one for what is none."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

@@ -54,6 +54,7 @@ def align_steps(
 
 
 def _first_steps(result: Result) -> dict[str, int]:
+    """Return the step in which each milestone first came true; -1 for the start."""
     found: dict[str, int] = {one["id"]: -1 for one in result["baseline"]}
     for reward in result["rewards"]:
         for one in reward["milestones"]:
@@ -62,6 +63,7 @@ def _first_steps(result: Result) -> dict[str, int]:
 
 
 def _reasons(sides: Sides, step: int, pair: Pair, where: FirstSteps) -> Iterator[str]:
+    """Yield why two episodes were paid differently in a step."""
     left, right = pair
     if left is None and right is None:
         return
@@ -80,6 +82,7 @@ def _reasons(sides: Sides, step: int, pair: Pair, where: FirstSteps) -> Iterator
 def _milestones(
     sides: Sides, pair: tuple[RewardJson, RewardJson], where: FirstSteps
 ) -> Iterator[str]:
+    """Yield which milestones only one side reached, or what they were worth in each."""
     left, right = (_worths(reward) for reward in pair)
     for id in sorted({*left, *right}):
         if id not in right:
@@ -115,6 +118,7 @@ def _unpaid(reward: RewardJson, worth: float) -> str:
 
 
 def _worths(reward: RewardJson) -> dict[str, float]:
+    """Return what each milestone of a step was worth, summed."""
     found: dict[str, float] = {}
     for one in reward["milestones"]:
         if not one["baseline"]:
@@ -123,6 +127,7 @@ def _worths(reward: RewardJson) -> dict[str, float]:
 
 
 def _components(sides: Sides, left: RewardJson, right: RewardJson) -> Iterator[str]:
+    """Yield the components that pay differently."""
     for name in sorted({*left["components"], *right["components"]}):
         first = left["components"].get(name) or 0.0
         second = right["components"].get(name) or 0.0

@@ -149,6 +149,7 @@ async def _heads(parts: AuditPageParts, tree: Any) -> list[Head]:
 
 
 def _head(row: Any, key: PublicKey, tree: Any) -> Head:
+    """Return a checkpoint with what is wrong with it against the tree, if anything is."""
     try:
         found = parse_checkpoint(open_note(row.note, key))
     except NoteError as error:
@@ -197,6 +198,7 @@ async def _tokens(parts: AuditPageParts, who: Principal) -> list[dict[str, Any]]
 
 
 def _state(token: Any, at: str) -> str:
+    """Say whether a token is in force at a time."""
     if token.revoked_at:
         return "revoked"
     return "expired" if token.expires_at and token.expires_at <= at else "in force"

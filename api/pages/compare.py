@@ -114,6 +114,8 @@ def _paid(name: str, stored: StoredEpisode) -> CompareColumn:
 def _rulesets(
     stored: StoredEpisode, task: bytes, version: str
 ) -> tuple[tuple[CompareColumn, CompareColumn], dict[int, str]]:
+    """Return an episode as it was paid beside the same under another version, with its evidence in
+    words."""
     segments = _segments(stored)
     paid, row = _paid("as paid", stored), describe(stored.row)
     result: Result = paid.result
@@ -141,6 +143,7 @@ def _segments(stored: StoredEpisode) -> list[Segment]:
 
 
 def _actions(segments: list[Segment]) -> dict[int, str]:
+    """Return what the agent did in each step, in words."""
     began = (
         event for segment in segments for event in segment.events if event.kind == "step.began"
     )
@@ -148,6 +151,7 @@ def _actions(segments: list[Segment]) -> dict[int, str]:
 
 
 def _compared(sides: tuple[CompareColumn, CompareColumn], lines: dict[int, str]) -> dict[str, Any]:
+    """Return two sides step by step, with their running totals as a chart."""
     results = (sides[0].result, sides[1].result)
     rows = align_steps(
         (sides[0].name, sides[1].name), results, [side.actions for side in sides], lines

@@ -156,6 +156,7 @@ def running_totals(rewards: Sequence[float | None]) -> list[float | None]:
 
 
 def _sum(before: float | None, reward: float | None) -> float | None:
+    """Add a reward to a total; not known once one of them is not."""
     return None if before is None or reward is None else before + reward
 
 

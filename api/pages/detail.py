@@ -142,6 +142,8 @@ async def _list_submitted(
 
 
 async def _event(parts: DetailParts, now: EpisodeView, seq: int) -> dict[str, object]:
+    """Return what the page shows of an event: its data, and the milestones that it earned. Raises
+    `NotFoundError`."""
     found = await parts.follower.between(now.row.id, seq, seq)
     if not found:
         raise NotFoundError(f"event: {seq} is not in the log, which ends at {now.row.through}")
@@ -161,6 +163,8 @@ async def _event(parts: DetailParts, now: EpisodeView, seq: int) -> dict[str, ob
 
 
 async def _milestone(parts: DetailParts, now: EpisodeView, id: str) -> dict[str, object]:
+    """Return what the page shows of a milestone: when it was reached, by which events, or why not.
+    Raises `NotFoundError`."""
     place, spec = next(
         ((n, one) for n, one in enumerate(now.task.milestones) if one.id == id), (0, None)
     )

@@ -267,6 +267,7 @@ async def _offered(search: Search, who: Principal, task: str | None) -> list[dic
 async def _tried(
     parts: EditorParts, who: Principal, task: Task, chosen: Sequence[str]
 ) -> list[Tried]:
+    """Score chosen closed episodes under a draft."""
     for episode in chosen:
         await parts.episodes.owned(who.tenant, episode)
     rows = [await parts.episodes.get(episode) for episode in chosen]
@@ -279,6 +280,7 @@ def _outcomes(stored: Sequence[StoredEpisode], task: bytes) -> list[Tried]:
 
 
 def _as_tried(stored: StoredEpisode, told: RescoreOutcome) -> Tried:
+    """Return what an episode was paid, and what the draft would pay."""
     old, new = told["old"], told["new"]
     return Tried(
         episode=stored.row.id,
@@ -306,6 +308,7 @@ async def _page(
     status: int = 200,
     **more: Any,
 ) -> Response:
+    """Return the editor's page with the draft, its problems and what was tried."""
     rules = None if found.task is None else compile_task(found.task)
     told: dict[str, Any] = {"tried": None, "refused": None, **more}
     may_save = who.scope in ADMIN

@@ -216,6 +216,7 @@ async def live(
 
 
 async def _moves(parts: EpisodeLiveParts, episode: str, through: int) -> AsyncIterator[bytes]:
+    """Yield a message each time the episode's log grew, until it is closed."""
     while True:
         parts.followers.note(episode)
         changed = parts.notifier.watch(log_of(episode))

@@ -81,6 +81,7 @@ async def export(
 async def _csv(
     search: Search, wanted: EpisodeQuery, rows: Sequence[Any], following: Any
 ) -> AsyncIterator[bytes]:
+    """Yield the found episodes as lines of CSV, page by page."""
     yield (",".join(_COLUMNS) + "\r\n").encode()
     while True:
         out = io.StringIO()
@@ -108,6 +109,7 @@ async def _recordings(stored: AsyncIterator[StoredEpisode]) -> AsyncIterator[tup
 
 
 async def _parquet(stored: AsyncIterator[StoredEpisode]) -> AsyncIterator[tuple[str, bytes]]:
+    """Yield the tables' files of the found episodes. Raises `InvalidError` without pyarrow."""
     try:
         from api.exporting.parquet import write
     except ImportError:

@@ -176,6 +176,8 @@ async def _item(parts: LabelParts, who: Principal, said: Mapping[str, str]) -> Q
 
 
 def _choice(item: QueueItem, said: str) -> str:
+    """Return a person's choice as it is kept. Raises `InvalidError` for one that the item does not
+    offer."""
     if not item.second:
         known: Mapping[str, str] = {one: one for one in STEP}
     else:
@@ -212,12 +214,15 @@ async def _final(parts: LabelParts, who: Principal, item: QueueItem, choice: str
 
 
 async def _sides(parts: LabelParts, item: QueueItem, annotator: str) -> list[LabelSide]:
+    """Return the one or two episodes of an item; some annotators see the two the other way
+    round."""
     ids = [item.first, item.second] if item.second else [item.first]
     sides = [await _side(parts, id, item) for id in ids]
     return sides[::-1] if item.second and is_swapped(item, annotator) else sides
 
 
 async def _side(parts: LabelParts, episode: str, item: QueueItem) -> LabelSide:
+    """Return what is shown of an episode: its steps around the item, with their milestones."""
     row = await parts.episodes.get(episode)
     outline = await parts.outlines.load(episode, row.through)
     rewards = {one["step"]: one for one in map(orjson.loads, await parts.ledger.all(episode))}
@@ -233,6 +238,7 @@ async def _side(parts: LabelParts, episode: str, item: QueueItem) -> LabelSide:
 
 
 def _people(words: Sequence[Any], who: Principal) -> list[tuple[str, int]]:
+    """Return how much each person has said, who looks as "you", most first."""
     found: dict[str, int] = {}
     for word in words:
         found[word.annotator] = found.get(word.annotator, 0) + 1

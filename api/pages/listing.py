@@ -39,6 +39,7 @@ router = APIRouter(include_in_schema=False)
 
 
 async def _filters(request: Request) -> dict[str, str]:
+    """Return the filters that are given, without empty ones."""
     given = {name: request.query_params.get(name, "").strip() for name in FILTERS}
     return {name: text for name, text in given.items() if text}
 
@@ -114,12 +115,14 @@ def wanted_of(
 
 
 def _one_of(name: str, said: str | None, known: tuple[Any, ...]) -> Any:
+    """Return a word if it is one of the known. Raises `InvalidError`."""
     if said is not None and said not in known:
         raise InvalidError(f"{name}: got {said[:40]!r}, wanted {', '.join(known)}")
     return said
 
 
 def _number(name: str, said: str | None) -> float | None:
+    """Read a filter's number. Raises `InvalidError`."""
     try:
         value = None if said is None else float(said)
     except ValueError:
@@ -130,6 +133,7 @@ def _number(name: str, said: str | None) -> float | None:
 
 
 def _day(name: str, said: str | None) -> str | None:
+    """Check a filter's day. Raises `InvalidError`."""
     if said is None:
         return None
     try:
@@ -142,6 +146,7 @@ def _day(name: str, said: str | None) -> str | None:
 
 
 def _label(said: str | None) -> tuple[str, str] | None:
+    """Read a filter's KEY=VALUE. Raises `InvalidError`."""
     if said is None:
         return None
     key, equals, value = said.partition("=")
@@ -151,6 +156,7 @@ def _label(said: str | None) -> tuple[str, str] | None:
 
 
 def _cursor(sort: str, value: str | None, id: str | None) -> Cursor | None:
+    """Return where the next page begins, None for the first one."""
     if value is None or id is None:
         return None
     return Cursor(_number("after", value) or 0.0 if sort in ("best", "worst") else value, id)

@@ -60,6 +60,7 @@ class Plot:
         ]
 
     def _describe(self, value: float | None) -> str:
+        """Return a point's value in words, as a share or a number."""
         if value is None:
             return "not known"
         return percent(value) if self.share else number(value)
@@ -104,6 +105,7 @@ def _plot(
     top: float | None = None,
     share: bool = False,
 ) -> Plot:
+    """Return a chart with names short enough to be shown."""
     return Plot(
         kind,
         [clip(one, _MAX_NAME_LENGTH) for one in names],

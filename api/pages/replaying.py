@@ -166,6 +166,7 @@ def _is_shown_source(source: Json) -> bool:
 
 
 def _changed(data: dict[str, Json]) -> dict[str, Json]:
+    """Return a change of the visual record without anything that loads or acts."""
     source = data["source"]
     if source == RESIZED:
         return {"source": RESIZED, **_size(data)}
@@ -223,6 +224,7 @@ def _empty_text(number: Json) -> dict[str, Json]:
 
 
 def _children(node: Mapping[str, Json], depth: int) -> list[dict[str, Json]]:
+    """Return the children of a node, each made harmless."""
     children = node.get("childNodes")
     if not isinstance(children, list):
         return []
@@ -277,12 +279,14 @@ def _is_harmless(name: str, value: Json) -> bool:
 
 
 def _acts(name: str, value: Json) -> bool:
+    """Whether an attribute loads or runs something."""
     if name in _LOADS or name.startswith("on"):
         return True
     return isinstance(value, str) and "script:" in value.lower()
 
 
 def _sheet(value: Json, depth: int) -> Json:
+    """Return a style sheet's parts with harmless texts; None beyond `MAX_SHEET_DEPTH`."""
     if isinstance(value, str):
         return _css(value)
     if depth > MAX_SHEET_DEPTH:

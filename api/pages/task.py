@@ -104,6 +104,7 @@ async def task(
 
 
 def _milestones(rules: Ruleset, many: int, rows: Sequence[Any]) -> Iterable[dict[str, Any]]:
+    """Yield each milestone with its worth, what it waits for, and how often it was hit."""
     by_id: dict[str, list[tuple[int, int]]] = {}
     for row in rows:
         by_id.setdefault(row.id, []).append((row.step, row.episodes))
@@ -129,6 +130,7 @@ def hits_of(steps: Sequence[tuple[int, int]], many: int) -> Hits:
 
 
 def _mark(spec: Any, hits: Hits, many: int) -> str:
+    """Return "never" or "always" for a milestone that tells nothing, "" for one that does."""
     if not many or spec.penalty is not None:
         return ""
     return "never" if not hits.reached else "always" if hits.reached == many else ""

@@ -91,6 +91,7 @@ async def sent_body(request: Request, most: int) -> bytes:
 
 
 async def _check_origin(request: Request) -> None:
+    """Raise `ForbiddenError` for a request that another site's page makes."""
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
         raise ForbiddenError(f"origin: got {origin[:80]}, wanted this site's own")

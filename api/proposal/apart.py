@@ -70,6 +70,8 @@ class ApartProposer:
 
 
 async def _answer_apart(request: bytes, budget: ProposalBudget) -> dict[str, object]:
+    """Let a child process answer within its budget of time and memory. Raises where it goes
+    beyond."""
     places = os.pathsep.join(filter(None, sys.path))
     call = f"main({budget.cpu_s}, {budget.memory})"
     child = await asyncio.create_subprocess_exec(

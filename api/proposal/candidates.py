@@ -111,6 +111,8 @@ def _is_made(path: str, made: frozenset[str]) -> bool:
 
 
 def _page(event: Event, origin: str | None, made: frozenset[str]) -> Iterator[TaskCandidate]:
+    """Yield conditions on a page's address: with its query, its path, and its path with drawn parts
+    open."""
     where, path, query = split_address(event.data.get("url"))
     if where is None or where != origin or not event.data.get("main", True):
         return
@@ -197,6 +199,8 @@ def _request(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
 def _write(
     event: Event, request: JsonObject, origin: str | None, redirect: str | None
 ) -> Iterator[TaskCandidate]:
+    """Yield conditions on a request that writes: with its body, each field of it, and its address
+    alone."""
     method = str(request.get("method"))
     where, path, _ = split_address(request.get("url"))
     if method not in WRITES or where is None or where != origin:
@@ -221,6 +225,7 @@ def _write(
 
 
 def _file(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
+    """Yield conditions on a file's name, as it is and with drawn parts open."""
     name = short_text(event.data.get("name"))
     if not name:
         return

@@ -192,5 +192,6 @@ def _goals_of(task: Task) -> list[str]:
 
 
 def _required_by(task: Task, goal: str) -> list[str]:
+    """Return the milestones that a goal requires."""
     [spec] = [one for one in task.milestones if one.id == goal]
     return [str(name) for name in spec.when.args.get("requires", ())]

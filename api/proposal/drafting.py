@@ -211,6 +211,7 @@ def write_draft(head: TaskHead, draft: TaskDraft, model: str) -> str:
 
 
 def _read_milestone(where: str, row: JsonValue) -> DraftMilestone:
+    """Read one milestone of the model's draft. Raises `UnreadableError` that names the place."""
     if not isinstance(row, Mapping) or set(row) != {"id", "why", "when"}:
         raise UnreadableError(f"{where}: {str(row)[:80]}, expected an object of id, why and when")
     id, why, when = row["id"], row["why"], row["when"]

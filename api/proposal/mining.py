@@ -436,6 +436,7 @@ def _first_met(
 
 
 def _task_of(candidates: Sequence[TaskCandidate], origin: str | None) -> dict[str, JsonValue]:
+    """Return a task with one milestone a candidate, to score recordings by."""
     milestones: list[JsonValue] = [
         {"id": f"m{number}", "when": dict(candidate.when)}
         for number, candidate in enumerate(candidates)

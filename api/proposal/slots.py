@@ -116,6 +116,7 @@ def names_in(when: JsonValue) -> set[str]:
 
 
 def _names_in(value: JsonValue) -> Iterator[str]:
+    """Yield the names of the slots in a value, however deep they stand."""
     if isinstance(value, str):
         yield from _SLOT.findall(value)
     elif isinstance(value, Mapping):

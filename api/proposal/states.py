@@ -147,6 +147,7 @@ def _items(value: JsonValue) -> list[JsonValue]:
 def _compare_objects(
     path: str, olds: Sequence[JsonObject], news: Sequence[JsonObject]
 ) -> Iterator[JsonObject]:
+    """Yield facts on the members that all new states share, and on rows that are new in each."""
     for key in sorted(set.intersection(*map(set, news))):
         if not key.startswith("_"):
             below = f"{path}[{_text(key)}]"
@@ -165,6 +166,7 @@ def _is_in_all(key: str, objects: Sequence[JsonObject]) -> bool:
 def _compare_lists(
     path: str, olds: Sequence[list[JsonValue]], news: Sequence[list[JsonValue]]
 ) -> Iterator[JsonObject]:
+    """Yield facts on lists: as values, or row by row where the rows have ids."""
     id_key = _id_key_of([*olds, *news])
     if id_key is None:
         yield from _compare_values(path, olds, news)

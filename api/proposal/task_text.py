@@ -144,6 +144,8 @@ class TaskText:
 
 
 def _read_mapping(node: yaml.Node | None, what: str) -> Mapping[str, yaml.Node]:
+    """Return an object's members as nodes of the file. Raises `NotEditableError` for anything
+    else."""
     if not isinstance(node, yaml.MappingNode):
         raise NotEditableError(f"{what}: expected an object in the file itself")
     return {str(key.value): value for key, value in node.value}

@@ -176,6 +176,7 @@ def _describe(
     names: Sequence[tuple[str, ConditionSupport]],
     proposal: Proposal,
 ) -> dict[str, JsonValue]:
+    """Return a milestone's entry, after the one that it is known to follow."""
     anchor = find_anchor(support, proposal)
     after = [other for other, one in names if one is anchor]
     return {"id": name, **({"after": after} if after else {}), "when": support.candidate.when}

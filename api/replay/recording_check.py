@@ -52,6 +52,8 @@ def findings(events: Iterable[Event]) -> Iterator[str]:
 
 
 def _of_kind(event: Event) -> Iterator[str]:
+    """Yield what is wrong with an event by its kind: the source, fields that it has not, and such
+    that it lacks."""
     kind = KINDS.get(event.kind)
     if kind is None:
         yield f"event {event.seq}: kind is {event.kind!r}, which this build does not know"

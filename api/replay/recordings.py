@@ -127,6 +127,7 @@ def _read_verdicts(packed: bytes, layout: Layout, path: Path | str) -> list[dict
 
 
 def _bodies(packed: bytes, layout: Layout, path: Path | str) -> list[bytes]:
+    """Return the verdicts in a recording. Raises `RecordingError`."""
     if layout.verdicts is None:
         return []
     try:
@@ -136,6 +137,7 @@ def _bodies(packed: bytes, layout: Layout, path: Path | str) -> list[bytes]:
 
 
 def _must_be_of(path: Path | str, episode: str, said: list[dict[str, object]]) -> None:
+    """Raise `RecordingError` where the verdicts are of another episode than the events."""
     if said and said[0]["episode"] != episode:
         raise RecordingError(
             f"{path}: its verdicts are of {said[0]['episode']!r:.80}, its events of {episode}"
@@ -211,6 +213,8 @@ def _must_be_ours(packed: bytes, at: int, path: Path | str) -> None:
 
 
 def _end_of(packed: bytes, at: int, path: Path | str) -> int:
+    """Return where the frame ends that begins at ``at``. Raises `RecordingError` that says what is
+    there instead."""
     if at == 0 and packed.startswith(b"{"):
         raise RecordingError(
             f"{path}: byte 0: text, wanted a recording (.mrec); a log of events (.jsonl) is read by"

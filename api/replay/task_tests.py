@@ -129,6 +129,7 @@ def read_events(path: Path) -> list[Event]:
 def _of_frames(
     packed: bytes, where: Path | str, max_values: int | None = None
 ) -> RecordingContents:
+    """Return the events and verdicts of a recording."""
     events = [
         event
         for segment in read_frames(packed, where, max_values=max_values)
@@ -167,6 +168,7 @@ def find_fault(
 
 
 def _run(rules: Ruleset, test: Json, beside: Path | None, where: str) -> Tested:
+    """Run one test of a task: score its recording, and compare with what it expects."""
     kind = _kind_of(test, where)
     expected = _read_limit(test, LIMITS[kind], where)
     source = test[kind]
@@ -203,6 +205,7 @@ def _kind_of(test: Json, where: str) -> Kind:
 
 
 def _read_limit(test: Mapping[str, Json], name: str, where: str) -> float | None:
+    """Return a test's number, None where it gives none. Raises `BadTestError`."""
     limit = test.get(name)
     if limit is None:
         return None
@@ -225,6 +228,7 @@ class RecordingScore(NamedTuple):
 def _score(
     rules: Ruleset, events: Sequence[Event], said: Sequence[Mapping[str, Json]]
 ) -> RecordingScore:
+    """Score events under the rules, with recorded verdicts where there are some."""
     playback = Playback(rules, events[0].episode if events else EPISODE, said)
     ruled = playback.take(events).rewards
     # Lines hold no verdicts, and what an oracle shows is that the rules pay it.

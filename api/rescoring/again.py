@@ -127,6 +127,8 @@ class Again:
         await self._open.aclose()
 
     async def _ask_again(self, material: Material) -> Material:
+        """Ask about an episode anew, and return it with the new words; one that can't be read comes
+        back as it is."""
         if material.wrong is not None:
             return material
         try:
@@ -222,6 +224,7 @@ class Again:
     async def _say(
         self, asked: PendingItem, ask: Ask, seen: EpisodeEvidence, tier: str, waited_s: float
     ) -> Mapping[str, object] | Later:
+        """Ask a tier, and keep what it costs; a fault of the tier is an abstention."""
         try:
             said = await self._asker.say(asked, ask, seen, tier, waited_s)
         except ProblemError:
@@ -240,6 +243,7 @@ class Again:
 
 
 def _asks_about_goal(asks: Sequence[Ask]) -> bool:
+    """Whether the goal itself is asked about, and not only for an audit."""
     return any(ask.item == GOAL and not ask.audit for ask in asks)
 
 

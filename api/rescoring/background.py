@@ -70,6 +70,7 @@ class Rescorer:
         self._news.set()
 
     async def _turn(self) -> float:
+        """Work on the next rescore, or wait for one. Return 0: the next turn waits itself."""
         self._news.clear()
         row = await self._next()
         if row is not None:
@@ -95,6 +96,8 @@ class Rescorer:
         return None
 
     async def _whole(self, row: Any) -> None:
+        """Score a rescore's episodes, some at a time, until all are done or somebody else took it
+        over."""
         tally = Tally(orjson.loads(row.summary))
         log.info(
             "A rescore begins, or goes on.",
@@ -119,6 +122,8 @@ class Rescorer:
                 return
 
     async def _answers(self, materials: list[Material]) -> list[EpisodeOutcome]:
+        """Score episodes; where that kills the process, one by one, so that only the deadly one
+        fails."""
         try:
             return await self._worked(materials)
         except BrokenProcessPool:
@@ -135,6 +140,7 @@ class Rescorer:
         return found
 
     async def _worked(self, materials: list[Material]) -> list[EpisodeOutcome]:
+        """Score episodes in a process of their own. Raises `BrokenProcessPool`."""
         if not materials:
             return []
         if self._pool is None:

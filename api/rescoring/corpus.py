@@ -50,6 +50,7 @@ class StoredEpisode(NamedTuple):
 
 
 def _rows(selection: CorpusSelection) -> Any:
+    """Return the statement that lists a selection's closed episodes, page by page."""
     wanted = {"tenant": selection.tenant, "task": selection.task, "version": selection.version}
     wanted["digest"] = selection.digest
     statement = select(episodes).where(

@@ -89,6 +89,7 @@ def _begin(nice: int) -> None:
 def _on_ray(
     batches: Iterable[Batch], workers: int | None, address: str | None
 ) -> Iterator[list[EpisodeOutcome]]:
+    """Yield outcomes of batches that Ray works on, here or on a cluster. Raises `NoCrewError`."""
     # Ray would tell its makers of each run, and does what this says at its import.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

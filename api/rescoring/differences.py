@@ -85,6 +85,7 @@ def _fields(names: Sequence[str], old: Mapping[str, object], new: Mapping[str, o
 
 
 def _alike(old: object, new: object) -> bool:
+    """Whether two values are the same; a truth value is none of the numbers."""
     if isinstance(old, dict) and isinstance(new, dict):
         return _components_alike(old, new)
     # True == 1 and False == 0 in Python, and a number is no truth value.
@@ -110,6 +111,7 @@ def _comparable(name: str, old: Mapping[str, object], new: Mapping[str, object])
 
 
 def _steps(old: Result, new: Result) -> list[StepDifference]:
+    """Return the steps in which two results differ, by field and milestone."""
     if old["rewards"] == new["rewards"] and old["baseline"] == new["baseline"]:
         return []
     before = {reward["step"]: reward for reward in old["rewards"]}
@@ -183,6 +185,7 @@ def _any_milestone(old: MilestoneJson, new: MilestoneJson) -> bool:
 
 
 def _take(left: list[MilestoneJson], m: MilestoneJson, fits: Pairs) -> MilestoneJson | None:
+    """Take the first milestone that fits out of a list, None where none does."""
     for place, candidate in enumerate(left):
         if fits(candidate, m):
             return left.pop(place)

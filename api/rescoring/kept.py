@@ -47,6 +47,7 @@ class Results:
         self.begun = False
 
     def __enter__(self) -> Results:
+        """Open the file, new or to go on with. Raises `ResultsError` for one of another run."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if not (self._force or _is_replaceable(self._path)):
             raise ResultsError(
@@ -133,6 +134,8 @@ class Kept:
             ) from None
 
     def _read(self, file: BinaryIO) -> None:
+        """Note where each episode's result stands. Raises `ResultsError` for a file that was
+        changed."""
         first = file.readline()
         header: Any = orjson.loads(first)
         if header["milestoned"] != "results" or header["format"] != FORMAT:

@@ -71,6 +71,7 @@ def materials(
 
 
 def _by_id(tasks: Mapping[str, bytes], id: str | None) -> bytes | None:
+    """Return the task of an id; the only one for any."""
     if len(tasks) == 1:
         return next(iter(tasks.values()))
     return None if id is None else tasks.get(id)

@@ -176,6 +176,7 @@ def _number(value: object) -> str:
 
 
 def _word(value: object) -> str:
+    """Return a value in words: null, yes, no, or as it is."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -52,6 +52,8 @@ def run(
 def _again(
     materials: Iterator[Material], results: Results, *, grows: bool
 ) -> Iterator[EpisodeOutcome]:
+    """Yield the outcomes that an earlier run wrote. Raises `ResultsError` where their episodes
+    changed since."""
     for line in results.finished_lines():
         told = orjson.loads(line)
         material = next((one for one in materials if not grows or one.name == told["name"]), None)

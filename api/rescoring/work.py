@@ -205,6 +205,7 @@ def _side_of(result: ResultSummary) -> RescoreSide:
 
 
 def _events_shown(differences: Differences, material: Material) -> dict[str, str]:
+    """Return the events that differences name, in words, by number."""
     numbers = set(evidence_of(differences))
     shown = {}
     for segment in read_frames(material.content, material.name):

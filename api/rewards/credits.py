@@ -82,6 +82,8 @@ class Credits:
     async def _beside_siblings(
         self, row: EpisodeRow, rewards: Sequence[RewardJson]
     ) -> dict[int, CreditEstimate]:
+        """Estimate each step's credit from what other episodes of the same rules and policy went on
+        to earn."""
         policy = policy_of(orjson.loads(row.labels))
         siblings = [] if row.status != "closed" else await self._siblings(row, policy)
         bodies, baselines = await self._earned([row.id, *siblings])

@@ -79,6 +79,7 @@ def _prints(char: str) -> bool:
 
 
 def _part(name: str, value: object) -> str:
+    """Return a field of an event in words, "" for one that tells nothing."""
     if name == "around" and not value:
         return ""
     if name in ("element", "target", "widget") and isinstance(value, Mapping):

@@ -173,6 +173,7 @@ class _Why:
         return award is not None and award.best >= 1.0
 
     def _paid(self, m: Milestone) -> str:
+        """Say what a milestone paid, in which step, by which events, or why it could not."""
         events = ", ".join(map(str, m.evidence))
         if m.baseline:
             return f"was so at the start, and earned nothing (events {events})"
@@ -200,6 +201,7 @@ class _Why:
         return m.worth if share is None else total((m.value * share,))
 
     def _verb(self, m: Milestone) -> str:
+        """Say whether a milestone paid, took, or gave an objective."""
         if m.id in self._rules.objective_share:
             return f"gave the objective {m.component}"
         return "paid" if m.worth >= 0 else "took"

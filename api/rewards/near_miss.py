@@ -146,6 +146,7 @@ def _let_go(args: Any, free: Mapping[str, object]) -> Any:
 
 
 def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
+    """Return how near an event came to a rule: its level, and which of the arguments fail."""
     names = _matchers_given(args)
     try:
         level = _level(rule, args, event, world)
@@ -220,6 +221,7 @@ def by_push(document: str) -> str:
 
 
 def _described(miss: Miss, rule: str, given: object) -> str:
+    """Say what came nearest: the event, where, and what is missing."""
     event = miss.event
     place = f"in step {miss.step}" if miss.step >= 0 else "before the first step"
     where = f"event {event.seq} {place}"
@@ -232,6 +234,7 @@ def _described(miss: Miss, rule: str, given: object) -> str:
 
 
 def _fulfils(miss: Miss) -> str:
+    """Say under which condition a miss would have fulfilled the rule."""
     if miss.site:
         return "would fulfil it on the task's own site"
     if miss.document:
@@ -286,6 +289,7 @@ def _wrong(event: Event, name: str, given: Any) -> Iterator[str]:
 
 
 def _wrong_facts(event: Event, name: str, wanted: object) -> Iterator[str]:
+    """Yield each fact that is another one than wanted, with both."""
     data = event.data if name == "where" else event.data.get(name)
     for path, value in mapping(wanted).items():
         if not FactsMatch.parse({path: value}, (name,)).matches(data):

@@ -168,6 +168,7 @@ def _copied(known: ClipboardJson) -> str | list[str]:
 
 
 def _without_ids(part: Any) -> Any:
+    """Return a part of the state without the browser's own ids."""
     if isinstance(part, list):
         return [_without_ids(item) for item in part]
     return {name: value for name, value in part.items() if name not in ("tab", "frame")}

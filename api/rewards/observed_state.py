@@ -113,6 +113,7 @@ class ObservedState:
         return self._summary
 
     def _summarise(self) -> ObservationJson:
+        """Return the state as an observation, long lists cut to the newest."""
         cut: list[str] = []
         parts: dict[str, Any] = {
             "fields": _newest(
@@ -156,6 +157,7 @@ class ObservedState:
         return missing
 
     def _with_path(self) -> ScreenshotJson | None:
+        """Return the last picture, with an address where it is stored."""
         shot = self._screenshot
         if shot is None or shot["sha256"] not in self._stored:
             return shot
@@ -172,6 +174,7 @@ class ObservedState:
         self._forget(lambda _, of_tab: of_tab == tab)
 
     def _navigate(self, data: Mapping[str, Any]) -> None:
+        """Note a tab's address, and forget what stood in the document before."""
         tab, frame, is_main = str(data.get("tab")), str(data.get("frame")), bool(data.get("main"))
         if is_main:
             self._tabs.setdefault(tab, {"url": None, "title": None})["url"] = data.get("url")
@@ -234,6 +237,7 @@ class ObservedState:
         self._dialog = None
 
     def _record_tree(self, data: Mapping[str, Any]) -> None:
+        """Note a document's tree, or why there is none."""
         frame, digest = str(data.get("frame")), str(data.get("sha256"))
         if "tree" in data:
             self._trees[digest] = data["tree"]
@@ -277,6 +281,7 @@ class ObservedState:
         self._files.pop((str(data.get("root")), str(data.get("path"))), None)
 
     def _put_window(self, data: Mapping[str, object], *, is_active: bool = False) -> None:
+        """Note a window with its title, and whether it is active."""
         key = (str(data.get("app")), str(data.get("window")))
         known = self._windows.get(key)
         self._windows[key] = {
@@ -294,6 +299,7 @@ class ObservedState:
         self._windows.pop((str(data.get("app")), str(data.get("window"))), None)
 
     def _change_clipboard(self, data: Mapping[str, Any]) -> None:
+        """Note what a selection holds, its text cut."""
         known = ClipboardJson()
         for name in ("text", "sha256", "length", "types", "app", "unread_reason", "cut"):
             if name in data:
@@ -304,6 +310,7 @@ class ObservedState:
         self._clipboard[str(data.get("selection"))] = known
 
     def _take_screenshot(self, data: Mapping[str, Any]) -> None:
+        """Note the last picture of the screen."""
         self._screenshot = {
             "sha256": str(data.get("sha256")),
             "format": str(data.get("format")),
@@ -330,6 +337,7 @@ class ObservedState:
 
 
 def _field(data: Mapping[str, Any]) -> FieldJson:
+    """Return a field with what it holds; of a secret one only whether it holds something."""
     element = _mapping(data.get("element"))
     known: FieldJson = {
         "tab": str(data.get("tab")),

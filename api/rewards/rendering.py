@@ -157,6 +157,7 @@ def value_in_words(value: object, by: str = " or ") -> str:
 
 
 def _whole_value_in_words(value: object, by: str) -> str:
+    """Return a value in words; long lists end in dots."""
     if isinstance(value, Mapping):
         return _members_in_words(value)
     if isinstance(value, list | tuple):

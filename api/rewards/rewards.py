@@ -58,6 +58,7 @@ def _is_past(row: EpisodeRow, step: int) -> bool:
 
 
 def _unsealed(row: EpisodeRow, step: int) -> bytes:
+    """Return the body of a reward that is not there yet, with the reason."""
     begun = row.step is not None and step <= row.step
     reason = "the step is not complete yet" if begun else "the step has not begun"
     return encode_reward(

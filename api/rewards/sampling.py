@@ -84,6 +84,8 @@ class EpisodeSampler:
         return await self._groups_in(pool.order_by(*newest).limit(self._max_pool), wanted.pick)
 
     async def _groups_in(self, pool: Select[object], pick: Pick) -> list[CandidateGroup]:
+        """Return the pool's episodes as groups to draw from, by what they reached where novelty
+        counts."""
         candidate = pool.subquery().c
         joined = func.aggregate_strings(candidate.id, _BETWEEN_IDS)
         if pick == "novel":

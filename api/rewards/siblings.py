@@ -116,6 +116,8 @@ class SiblingReturns:
     def _credit_step(
         self, episode: SiblingEpisode, n: int, prefixes: Sequence[Prefix | None]
     ) -> CreditEstimate:
+        """Return a step's credit: reward and change of the expected return, with its interval; or
+        why none is known."""
         reward = episode.rewards[n]["reward"]
         before, after = prefixes[n], prefixes[n + 1]
         if before is None:
@@ -133,6 +135,7 @@ class SiblingReturns:
         return CreditEstimate(credit, _basis(value, next_value, (credit - half, credit + half)))
 
     def _value(self, episode: SiblingEpisode, prefix: Prefix) -> _Value:
+        """Return the mean return of siblings from a point on, not known of too few."""
         noted = self._returns.get((episode.group, prefix), {})
         returns = [earned for id, earned in noted.items() if id != episode.id]
         if len(returns) < MIN_SIBLINGS:
@@ -213,6 +216,7 @@ def _returns_to_go(values: Sequence[float]) -> list[float]:
 def _unknown(
     reason: str, value: _Value | None = None, next_value: _Value | None = None
 ) -> CreditEstimate:
+    """Return a credit that is not known, with the reason and what is known of both sides."""
     value = value or _Value(0, None, 0.0)
     next_value = next_value or _Value(None, None, 0.0)
     return CreditEstimate(None, _basis(value, next_value, (None, None), reason))

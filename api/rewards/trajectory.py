@@ -73,6 +73,7 @@ def _add_credits(
     credit: Mapping[int, float | None] | None,
     siblings: Mapping[int, SiblingCreditJson],
 ) -> None:
+    """Put each step's credit into it, and what its siblings say."""
     for transition in steps:
         transition["credit"] = _credit_of(transition, credit)
         estimate = siblings.get(transition["step"])
@@ -83,6 +84,7 @@ def _add_credits(
 def _credit_of(
     transition: TransitionJson, credit: Mapping[int, float | None] | None
 ) -> float | None:
+    """Return a step's credit, its reward where nothing else is asked for."""
     if credit is not None:
         return credit.get(transition["step"])
     reward = transition["reward"]
@@ -90,6 +92,7 @@ def _credit_of(
 
 
 def _completes(event: Event, step: int) -> bool:
+    """Whether an event ends all that belongs to a step."""
     if event.kind == "step.began":
         return bool(event.data["step"] > step)
     return event.kind == "episode.closed" or (

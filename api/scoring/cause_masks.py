@@ -59,6 +59,7 @@ class CauseMasks:
         return describe_mask(blame) if is_episode_masked(rewards, blame, causes) else None
 
     async def _start_reason(self, row: EpisodeRow, causes: frozenset[MaskCause]) -> str | None:
+        """Return why an episode is masked by its start, None where it is not."""
         if START_STATE not in causes:
             return None
         findings = (await self._guard.of_episode(row))["findings"]

@@ -46,6 +46,7 @@ def rank_keys(keys: Sequence[Key | None]) -> list[RankedPlace | None]:
 
 
 def _place(key: Key, known: Sequence[Key]) -> RankedPlace:
+    """Return a member's rank, and the share of others that it beats, ties by half."""
     better = sum(other > key for other in known)
     equal = sum(other == key for other in known) - 1
     others = len(known) - 1

@@ -114,6 +114,7 @@ def _first(value: dict[str, Json], names: tuple[str, ...]) -> Json:
 
 
 def _step(value: Json) -> int | None:
+    """Read a step's number, None for none. Raises `InvalidError`."""
     if value is None:
         return None
     if isinstance(value, str) and value.isdecimal() and len(value) < 19:

@@ -15,6 +15,7 @@ def response_text(response: JsonValue) -> str:
 
 
 def _content_text(content: JsonValue) -> str:
+    """Return the text of a message's content, plain or in parts."""
     if isinstance(content, str):
         return content
     parts = [part for part in objects_in(content) if part.get("type") == "output_text"]

@@ -90,6 +90,7 @@ class Scorer:
         are."""
 
         async def score_sample(sample: ScoredSample | ProblemError) -> SampleScore | ProblemError:
+            """Return a sample's score, or the problem that it has."""
             if isinstance(sample, ProblemError):
                 return sample
             try:
@@ -100,6 +101,7 @@ class Scorer:
         return list(await asyncio.gather(*map(score_sample, samples)))
 
     async def _answer(self, tenant: str, sample: ScoredSample) -> SampleScore:
+        """Score an answer alone, without an episode."""
         row = await self._tasks.find(tenant, sample.reference.task or "", sample.reference.version)
         reward = score_answer(await self._tasks.ruleset(row.number), sample.answer or "")
         document = orjson.loads(encode_reward(reward))
@@ -110,6 +112,7 @@ class Scorer:
     async def _step(
         self, tenant: str, episode: str, step: int, folding: RewardFolding, deadline: Deadline
     ) -> SampleScore:
+        """Return a step's reward as a score, masked by its cause where that is asked for."""
         document = orjson.loads(await self._rewards.read(tenant, episode, step, deadline))
         row = await self._episodes.get(episode)
         if folding.mask_causes and document["reward"] is not None:
@@ -130,6 +133,8 @@ class Scorer:
     async def _episode(
         self, episode: str, folding: RewardFolding, deadline: Deadline, since: int = 0
     ) -> SampleScore:
+        """Return an episode's score once it is closed and decided, as far as the deadline
+        allows."""
         row = await self._closed(episode, deadline)
         await self._answered(row, deadline)
         row = await self._episodes.get(episode)
@@ -205,6 +210,7 @@ class Scorer:
                     await self._rewards.read(row.tenant, row.id, document["step"], deadline)
 
     async def _closed(self, episode: str, deadline: Deadline) -> EpisodeRow:
+        """Wait until the episode is closed, or the deadline; return its row."""
         while True:
             changed = self._notifier.watch(log_of(episode))
             row = await self._episodes.get(episode)
@@ -234,6 +240,7 @@ def _build_score(
     folding: RewardFolding,
     penalties: Mapping[str, float] = MappingProxyType({}),
 ) -> SampleScore:
+    """Return a score with its components, step rewards and what is known of them."""
     rewards = [document["reward"] for document in steps]
     return SampleScore(
         reward=value,

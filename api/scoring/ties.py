@@ -87,6 +87,7 @@ class TieBreaker:
         return task.result() if done else None
 
     def _ended(self, key: Item, task: asyncio.Task[Answer]) -> None:
+        """Keep an answer for who asks again; that nobody could be asked is not kept."""
         self._running.pop(key, None)
         if task.cancelled() or task.exception() is not None:
             return
@@ -114,6 +115,7 @@ class TieBreaker:
     async def _say(
         self, asked: PendingItem, ask: Ask, seen: EpisodeEvidence, tier: str, waited_s: float
     ) -> Answer | Later:
+        """Ask a tier, keep what it costs, and let go of what was held in any case."""
         try:
             said = await self._asker.say(asked, ask, seen, tier, waited_s)
             if isinstance(said, Later):

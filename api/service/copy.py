@@ -43,6 +43,7 @@ class _Sum:
         self.rows, self._sum = 0, 0
 
     def add(self, row: dict[str, object]) -> None:
+        """Add a row to the sum, which does not depend on the order."""
         plain = {
             str(name): value.hex() if isinstance(value, bytes) else value
             for name, value in row.items()
@@ -81,6 +82,7 @@ async def move(source: Database, target: Database) -> AsyncIterator[str]:
 
 
 async def _refuse_full(conn: AsyncConnection) -> None:
+    """Raise `MoveError` where the other database has rows."""
     for table in metadata.sorted_tables:
         if (await conn.execute(select(text("1")).select_from(table).limit(1))).first() is not None:
             raise MoveError(f"--to: its table {table.name} has rows; wanted an empty database")
@@ -89,6 +91,8 @@ async def _refuse_full(conn: AsyncConnection) -> None:
 async def _copy(
     table: Table, reading: AsyncConnection, writing: AsyncConnection
 ) -> AsyncIterator[str]:
+    """Copy a table, read it back, and yield how far it is. Raises `MoveError` where a row is other
+    or missing."""
     read, written = _Sum(), _Sum()
     async for rows in _rows(table, reading):
         rows = list(_moved(table, rows, read.rows))
@@ -109,6 +113,7 @@ async def _copy(
 
 
 async def _rows(table: Table, conn: AsyncConnection) -> AsyncIterator[list[dict[str, Any]]]:
+    """Yield a table's rows in the order of their keys, some at a time."""
     ordered = select(table).order_by(*_order(table))
     async with conn.stream(ordered, execution_options={"yield_per": TOGETHER}) as result:
         async for chunk in result.mappings().partitions(TOGETHER):
@@ -122,6 +127,7 @@ def _order(table: Table) -> list[Any]:
 
 
 def _moved(table: Table, rows: list[dict[str, object]], before: int) -> Iterator[dict[str, Any]]:
+    """Yield rows as the other database keeps them: arrivals are numbered anew."""
     for number, row in enumerate(rows, before + 1):
         yield {**row, "xact": 0, "position": number} if table is arrivals else row
 
@@ -141,6 +147,7 @@ async def _advance_sequences(conn: AsyncConnection) -> None:
 
 
 async def _check_chains(conn: AsyncConnection) -> str:
+    """Check each episode's chain of segments, and return how many there are. Raises `MoveError`."""
     count = 0
     listed = (await conn.execute(select(episodes.c.id, episodes.c.through, episodes.c.head))).all()
     for row in listed:

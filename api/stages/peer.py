@@ -173,6 +173,7 @@ class Peer:
         return Failure(f"status {status}", status, _retry_after(answer))
 
     def _read(self, answer: httpx.Response) -> Json:
+        """Return an answer's JSON. Raises `RefusedError` for an error, too much, and no JSON."""
         # A refusal is an answer all the same: the peer is there.
         self.breaker.record(True)
         if answer.is_error or len(answer.content) > _ANSWER_BYTES:

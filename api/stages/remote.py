@@ -111,6 +111,8 @@ class Remote:
         return f"{question.task.get('instruction', '')}\n{criteria}".strip(), "\n".join(lines)
 
     def _probability(self, value: float) -> float:
+        """Return a score as a probability, by the settings' curve where it is raw. Raises
+        `NoScoreError`."""
         if not math.isfinite(value):
             raise NoScoreError(f"{value} is no score")
         if self.settings.raw:
@@ -131,6 +133,7 @@ class Remote:
 
 
 def _read_classify(answer: Json, positive: str) -> float:
+    """Return the positive class's probability, by its index or name. Raises `NoScoreError`."""
     data = _first(answer, "data")
     probabilities: Json = data.get("probs")
     if not _is_list_of_numbers(probabilities):
@@ -157,6 +160,7 @@ def _read_score(answer: Json, positive: str) -> float:
 
 
 def _read_openrlhf(answer: Json, positive: str) -> float:
+    """Return OpenRLHF's reward, alone or in a list of one. Raises `NoScoreError`."""
     rewards = object_or_empty(answer).get("rewards")
     if isinstance(rewards, list) and len(rewards) == 1:
         return _number(rewards[0], "rewards[0]")

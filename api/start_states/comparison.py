@@ -68,6 +68,7 @@ class _FactCounts(NamedTuple):
 def _compare_part(
     part: Part, own: PartState, others: Sequence[tuple[PartState, int]], total: int
 ) -> Iterator[FindingJson]:
+    """Yield what is rare in a start that others do not have, and what is usual that it lacks."""
     named = [(state["facts"], many) for state, many in others if state["facts"] is not None]
     if own["facts"] is None or sum(many for _, many in named) < total:
         yield from _compare_digests(part, own, others, total)
@@ -84,6 +85,7 @@ def _compare_part(
 
 
 def _count_facts(named: Iterable[tuple[Mapping[str, str], int]]) -> _FactCounts:
+    """Count how many starts have each fact, and each value of it."""
     holders: dict[str, int] = {}
     values: dict[tuple[str, str], int] = {}
     for facts, many in named:

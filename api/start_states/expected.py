@@ -35,6 +35,7 @@ def compare_expected(task: Mapping[str, Json], own: StartState) -> list[FindingJ
 
 
 def _missing(part: ExpectedPart, names: Sequence[str], own: StartState) -> Iterator[FindingJson]:
+    """Yield a finding for each expected name that the start has not."""
     facts = _facts_of(part, own)
     if facts is not None:
         for name in names:
@@ -43,6 +44,7 @@ def _missing(part: ExpectedPart, names: Sequence[str], own: StartState) -> Itera
 
 
 def _unexpected(part: ExpectedPart, names: Sequence[str], own: StartState) -> Iterator[FindingJson]:
+    """Yield a finding for each unwanted name that the start has."""
     facts = _facts_of(part, own)
     if facts is not None:
         for name in names:

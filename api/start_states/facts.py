@@ -106,6 +106,7 @@ class StartReader:
             self._tab(data)
 
     def _file(self, data: Mapping[str, Json]) -> None:
+        """Note a file by its name, with its hash, link, or size."""
         content = data.get("sha256") or data.get("link") or f"{data.get('size')} bytes"
         _put(self._files, file_name(data), str(content))
 
@@ -142,6 +143,7 @@ def _id_of(data: Mapping[str, Json]) -> str:
 
 
 def _put(table: dict[str, str], name: str, value: str) -> None:
+    """Set an entry, unless the table is full and has none of that name."""
     if name in table or len(table) < MAX_FOLDED:
         table[name] = value
 
@@ -155,6 +157,7 @@ def _count(named: Mapping[str, str]) -> dict[str, str]:
 
 
 def _part_state(facts: Mapping[str, str]) -> PartState:
+    """Return a part's digest and count, and its facts where they are few."""
     kept = len(facts) <= MAX_FACTS
     short = {_shorten(name): _shorten(value) for name, value in facts.items()} if kept else None
     return {"digest": sha256(canonical(dict(facts))), "count": len(facts), "facts": short}

@@ -72,6 +72,7 @@ def offers_for(event: Event, origin: str | None) -> Offers:
 
 
 def _page(event: Event, origin: str | None) -> Offers:
+    """Offer conditions on a page's address, also as page script put it there."""
     data = event.data
     is_main = data.get("main", True)
     frames: JsonObject = {} if is_main else {"frames": True}
@@ -97,6 +98,7 @@ def _title(event: Event, origin: str | None) -> Offers:
 
 
 def _click(event: Event, origin: str | None) -> Offers:
+    """Offer conditions on a user's click: the element, with what is around, and the area."""
     if event.data.get("trusted") is not True:
         yield from _observed(event, origin)
         return
@@ -199,6 +201,7 @@ def _ways_to_name(element: JsonObject, around: JsonValue) -> list[dict[str, Json
 
 
 def _form(event: Event, origin: str | None) -> Offers:
+    """Offer conditions on a sent form: with its fields, by its name, by its address."""
     form = mapping(event.data.get("form"))
     fields = _sent_fields(event.data.get("fields"))
     names = list(_short_texts(form, "name", "id", "attr_name").values())
@@ -238,6 +241,8 @@ def _request(event: Event, origin: str | None) -> Offers:
 
 
 def _accepted(request: Mapping[str, JsonValue], origin: str | None, more: JsonObject) -> Offers:
+    """Offer conditions on an accepted request: with parts of its body at the whole address, then by
+    address."""
     method = str(request.get("method"))
     method_said: JsonObject = {} if method == "GET" else {"method": method}
     parts = list(_sent_parts(mapping(request.get("body"))))
@@ -269,6 +274,8 @@ def _sent_parts(body: JsonObject) -> Iterator[JsonObject]:
 
 
 def _download(event: Event, origin: str | None) -> Offers:
+    """Offer conditions on a download: its name with its address, and its name with drawn parts
+    open."""
     name = short_text(event.data.get("name"))
     address = list(_addresses(event.data.get("url"), origin))
     if name and address:
@@ -278,6 +285,7 @@ def _download(event: Event, origin: str | None) -> Offers:
 
 
 def _file(event: Event, origin: str | None) -> Offers:
+    """Offer conditions on a file: by content, path, and name."""
     data = event.data
     name = short_text(data.get("name"))
     path = short_text(data.get("path"))
@@ -297,6 +305,7 @@ def _file(event: Event, origin: str | None) -> Offers:
 
 
 def _dialog(event: Event, origin: str | None) -> Offers:
+    """Offer conditions on an answered dialog: with what it said, and how it was answered."""
     data = event.data
     facts: dict[str, JsonValue] = {}
     for key in ("type", "accepted"):
@@ -371,6 +380,7 @@ def _clipboard(event: Event, origin: str | None) -> Offers:
 
 
 def _process(event: Event, origin: str | None) -> Offers:
+    """Offer conditions on a program that was started, with and without its arguments."""
     name = short_text(event.data.get("name"))
     if not name:
         return
@@ -417,6 +427,7 @@ def _answer(event: Event, origin: str | None) -> Offers:
 
 
 def _tool(event: Event, origin: str | None) -> Offers:
+    """Offer conditions on a tool's call, with and without its arguments."""
     tool = short_text(event.data.get("tool"))
     if not tool:
         return

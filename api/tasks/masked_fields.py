@@ -62,5 +62,6 @@ def _mapping(value: Json) -> Mapping[str, Json]:
 
 
 def _objects(value: Json) -> Iterator[Mapping[str, Json]]:
+    """Yield the objects in a list; nothing for anything else."""
     if isinstance(value, list | tuple):
         yield from (item for item in value if isinstance(item, Mapping))

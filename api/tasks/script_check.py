@@ -135,6 +135,8 @@ def _short_folder() -> Path:
 
 
 def _address(process: subprocess.Popen[bytes], port_file: Path, deadline: float) -> str:
+    """Return the browser's address once it says so. Raises `NotTriedError` where it ends, or is too
+    late."""
     while time.monotonic() < deadline:
         lines = port_file.read_text().split() if port_file.exists() else []
         if len(lines) == 2:
@@ -146,11 +148,13 @@ def _address(process: subprocess.Popen[bytes], port_file: Path, deadline: float)
 
 
 def _problems(address: str, probes: Sequence[tuple[str, str]], deadline: float) -> Iterator[str]:
+    """Yield a problem for each probe's expression that throws, or that would write."""
     from websockets.sync.client import connect
 
     with connect(address, proxy=None, compression=None, max_size=None, open_timeout=5) as socket:
 
         def call(method: str, session: str | None = None, **params: object) -> Any:
+            """Send a command, and wait for its own answer."""
             message = {"id": 1, "method": method, "params": params} | (
                 {"sessionId": session} if session else {}
             )

@@ -99,6 +99,8 @@ class Tasks:
     async def _register(
         self, tenant: str, task: Task, row: dict[str, object], body: bytes
     ) -> tuple[bool, dict[str, Any]]:
+        """Add a task, and say whether it is new. Raises `TaskExistsError` for other content under
+        its version."""
         async with self._database.write() as conn:
             found = (
                 await conn.execute(_ONE, {"tenant": tenant, "id": task.id, "version": task.version})

@@ -98,6 +98,7 @@ def _override(spec: dict[str, Any], overrides: dict[str, str]) -> dict[str, Any]
 
 
 def _read_value(spec: dict[str, object], name: str, text: str) -> object:
+    """Read a parameter's value: as a text where its example is one, else as JSON, if it is some."""
     declared = spec.get(PARAMETERS)
     parameter = object_or_empty(declared).get(name)
     if isinstance(parameter, dict) and isinstance(parameter.get("example"), str):
@@ -140,6 +141,7 @@ def read_task_file(path: Path, overrides: dict[str, str] | None = None) -> tuple
 
 
 def _checked(spec: object, lines: Lines, *, values_needed: bool) -> Task:
+    """Check a task and fill in its template. Raises `BadTaskError` with each problem's line."""
     fault = fault_of(spec, MAX_DEPTH, MAX_NODES)
     if fault is not None:
         line = yaml_text.line_of(fault.path, lines)

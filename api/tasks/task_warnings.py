@@ -40,6 +40,7 @@ def warnings_over_schedules(rules: Ruleset) -> Iterator[str]:
 
 
 def _pays(task: Task, n: int) -> bool:
+    """Whether a milestone adds to the reward itself: no penalty, no shaping, no objective."""
     milestone = task.milestones[n]
     pays_elsewhere = milestone.component in task.shaped or milestone.component in task.objectives
     return milestone.penalty is None and not pays_elsewhere

@@ -152,6 +152,7 @@ def _verdict_attributes(verdict: VerdictJson, content: bool) -> dict[str, Value]
 
 
 def _sign(value: float) -> str:
+    """Return a score's label: positive, negative or zero."""
     if value > 0:
         return "positive"
     return "negative" if value < 0 else "zero"
@@ -220,6 +221,7 @@ def total_evaluation(outcome: TracedOutcome) -> Attributes:
 
 
 def success_evaluation(outcome: TracedOutcome) -> Attributes:
+    """Return the evaluation of the goal: pass, fail, or not known and why."""
     name = {"gen_ai.evaluation.name": EPISODE_SUCCESS}
     if outcome.success is None:
         status = "unobserved" if outcome.closed else PENDING

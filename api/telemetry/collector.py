@@ -76,6 +76,8 @@ class Collector:
         await self._client.aclose()
 
     async def _post(self, signal: Signal, url: str, request: object) -> None:
+        """Post to the collector, and read what it refused; one without logs is asked for none any
+        more. Raises `CollectorDownError`."""
         place = urlsplit(url)
         where = f"{place.scheme}://{place.netloc.rpartition('@')[2]}{place.path}"
         try:

@@ -175,6 +175,7 @@ class TraceExporter:
         return _Part(row, trace, None if is_end else NextPart(rewards[-1]["step"] + 1, seq))
 
     async def _read_log(self, episode: str, outline: LogOutline, until: int | None) -> None:
+        """Read an episode's log into its outline, up to an event."""
         async for frame in self._sources.segments.frames(episode, outline.through):
             await asyncio.to_thread(_take_frame, outline, frame, until)
             if until is not None and outline.through >= until:
@@ -191,6 +192,8 @@ class TraceExporter:
         return TracedOutcome(row.total, row.success, rewards)
 
     async def _describe(self, row: PendingTrace) -> TracedEpisode:
+        """Return an episode as its trace names it, with the instruction where content may be
+        sent."""
         instruction = None
         if self._content:
             ruleset = await self._sources.tasks.ruleset(row.task_number)

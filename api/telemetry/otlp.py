@@ -101,6 +101,7 @@ def json_line(message: object) -> bytes:
 
 
 def _write_ids_in_hex(value: object) -> None:
+    """Rewrite ids from base64 to hex, as OTLP's JSON has them; changes ``value``."""
     if isinstance(value, list):
         for item in value:
             _write_ids_in_hex(item)
@@ -113,6 +114,7 @@ def _write_ids_in_hex(value: object) -> None:
 
 
 def _span_message(trace_id: bytes, span: TraceSpan, events: Sequence[Any]) -> SpanMessage:
+    """Return a span as a message of OTLP."""
     flags = _SAMPLED | _PARENT_IS_KNOWN
     if span.has_remote_parent:
         flags |= _PARENT_IS_REMOTE
@@ -152,6 +154,7 @@ def _attributes(attributes: Attributes) -> list[KeyValue]:
 
 
 def _any(value: Value) -> AnyValue:
+    """Return a value as OTLP's own type has it."""
     if isinstance(value, bool):  # before int, which it is too
         return AnyValue(bool_value=value)
     if isinstance(value, int):

@@ -73,6 +73,7 @@ class LogOutline:
         return step.first - 1
 
     def _take_event(self, event: Event) -> None:
+        """Note an event's times for steps and calls, and the agent's answer."""
         self.last_at, self.through = event.at, event.seq
         match event.kind:
             case "step.began":
@@ -95,6 +96,8 @@ class LogOutline:
         return self._open is not None and event.data.get("step") == self._open.step
 
     def _begin_step(self, event: Event) -> None:
+        """Begin a step, and complete the one before; steps that were traced before are passed
+        over."""
         step = event.data.get("step")
         if type(step) is not int or step <= self.after_step:
             return
@@ -104,6 +107,7 @@ class LogOutline:
         self._open = self.steps[step] = StepTimes(step, event.seq, event.at, action)
 
     def _end_step(self, at: int) -> None:
+        """Note when the action of the open step was done."""
         if self._open is not None and self._open.ended_at is None:
             self._open.ended_at = at
 

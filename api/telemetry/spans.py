@@ -142,6 +142,8 @@ class _Tracer:
     def trace(
         self, rewards: Mapping[int, RewardJson], outcome: TracedOutcome | None
     ) -> EpisodeTrace:
+        """Return the trace: a span a step and call, an evaluation a reward, the root with the
+        outcome."""
         for call in self._log.calls:
             self._add_call(call, self._root, self._log.last_at)
         for step in sorted({*self._log.steps, *rewards}):
@@ -165,6 +167,7 @@ class _Tracer:
         return self._episode.opened_ns + at
 
     def _add_step(self, step: StepTimes, reward: RewardJson | None) -> bytes:
+        """Add a step's span with its calls, and return its id."""
         span_id = self._episode.span_id(f"step {step.step}")
         end = self._end_of(step) if step.ended_at is None else step.ended_at
         attributes: dict[str, Value] = {
@@ -221,6 +224,7 @@ class _Tracer:
         self._evaluate(span_id, at, f"step {step}", evaluated)
 
     def _add_root(self, outcome: TracedOutcome) -> None:
+        """Add the episode's span, which names its task, labels and outcome."""
         episode = self._episode
         end = self._log.last_at if self._log.closed_at is None else self._log.closed_at
         attributes: dict[str, Value] = {

@@ -63,6 +63,7 @@ class Outlines:
 
 
 def _take(outline: Outline, rows: Sequence[Any]) -> None:
+    """Add the events of stored segments that the outline has not."""
     for row in rows:
         for event in decode_frame(bytes(row.frame)):
             if event.seq > outline.through:

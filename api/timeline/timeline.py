@@ -121,6 +121,7 @@ class Outline:
         self._before = same
 
     def _look(self, event: Event) -> None:
+        """Note where the visual record begins and ends, and its pictures."""
         if event.kind == "visual.dom_recorded":
             self.visual = (self.visual[0] or event.seq, event.seq)
         elif event.kind == "visual.screenshot_taken" and len(self.pictures) < MAX_PICTURES:
@@ -130,6 +131,7 @@ class Outline:
                 self.bytes += PICTURE_BYTES + getsizeof(digest)
 
     def _captured(self, event: Event) -> None:
+        """Note the picture of a step, also one that came a little late."""
         step = event.data.get("step")
         for span in reversed(self.spans[-LATE_SPANS:]):
             if span.step == step:

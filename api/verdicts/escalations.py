@@ -134,6 +134,7 @@ class Escalations:
         """The oldest ``most`` that are due, now this worker's."""
 
         def work(conn: Any) -> list[PendingItem]:
+            """Lease the items that are due, and return them."""
             these = [tuple(key) for key in conn.execute(self._due, {"most": most})]
             if not these:
                 return []
@@ -185,6 +186,7 @@ class Escalations:
         }
 
         def work(conn: Connection) -> None:
+            """Put an item off until the goal is decided."""
             row = conn.execute(_GOAL_STATE, {"of_episode": asked.episode}).first()
             is_decided = row is not None and _read_goal(row).known
             due = self._now if is_decided else self._now + LOOK_FOR_GOAL_S

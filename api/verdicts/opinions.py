@@ -144,6 +144,8 @@ class Opinions:
         return {**_named(asking), "by": self._runner}
 
     def _begin(self, conn: Connection, asking: Asking, lease_s: float) -> Begun:
+        """Say what is known of an asking: its answer, that somebody asks, that there is no budget,
+        or that it may be asked."""
         row = conn.execute(self._find, _named(asking)).first()
         if row is not None and row.body is not None:
             return Begun("known", orjson.loads(bytes(row.body)))

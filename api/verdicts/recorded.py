@@ -56,6 +56,7 @@ class Recorded:
         return found
 
     def _resolve_one(self, rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
+        """Return a step's reward by the recorded words, as far as these decided it."""
         if not waits(asked):
             return unasked_reward(rules, reward)
         until = self.decided.pop(reward.step, None)

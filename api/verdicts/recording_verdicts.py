@@ -108,6 +108,7 @@ def _check(body: bytes, number: int, chained: Mapping[str, object]) -> None:
 
 
 def _check_given(event: Mapping[str, Any], number: int) -> None:
+    """Raise `VerdictsError` for a verdict whose parts are not what they must be."""
     try:
         audit, evidence = event["audit"], event["evidence"]
         (word,) = words_of([event], audit=audit)
@@ -125,6 +126,7 @@ def _check_given(event: Mapping[str, Any], number: int) -> None:
 
 
 def _object(line: bytes, what: str) -> dict[str, object]:
+    """Read a line as an object. Raises `VerdictsError`."""
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:

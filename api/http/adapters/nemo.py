@@ -134,6 +134,8 @@ def _masked_config(row: dict[str, Any]) -> dict[str, object]:
 def _verdict(
     found: SampleScore | ProblemError, fallback: float | None, strict: bool
 ) -> dict[str, object]:
+    """Return a sample's score as NeMo takes it; what is not known is masked, or an error where the
+    caller is strict."""
     if isinstance(found, ProblemError):
         if strict:
             raise found
@@ -164,6 +166,8 @@ def _verdict(
 def _masked(
     kind: str, reason: str, components: dict[str, float | None], fallback: float | None
 ) -> dict[str, object]:
+    """Return a masked score: numbers where the dialect wants some, and the reason why they are
+    none."""
     failure = {"failure_kind": kind, "failure_reason": reason}
     # Numbers under the same keys are what this dialect takes; the mask says that they are none.
     numbers = {name: part or 0.0 for name, part in components.items()}
@@ -284,6 +288,7 @@ async def aggregate_metrics(sent: NemoBody) -> Response:
 
 
 def _is_masked(row: dict[str, Any]) -> bool:
+    """Whether a row was masked before, in itself or in its configuration."""
     config = row.get("instance_config")
     nested = isinstance(config, dict) and config.get("mask_sample")
     return bool(row.get("mask_sample") or nested)

@@ -114,6 +114,7 @@ class OpenEnvSession:
         return self._observation(None, done=False, more={})
 
     async def _turn(self, action: Action) -> dict[str, Any]:
+        """Score an action: a step of a named episode, or the end of this session's own."""
         if self._where is None:
             raise InvalidError(
                 "step: nothing was reset; wanted reset with episode_id or task_id first"
@@ -236,6 +237,7 @@ async def _receive_permitted(
 
 
 async def _receive(socket: WebSocket) -> dict[str, object] | None:
+    """Return the next message as an object, None for what is none. Raises `WebSocketDisconnect`."""
     message = await socket.receive()
     if message["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(message.get("code", 1000))

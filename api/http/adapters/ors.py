@@ -146,6 +146,7 @@ class CreateSession(Body):
 
     @model_validator(mode="after")
     def _check_source(self) -> CreateSession:
+        """Refuse a session that names its task in both ways, or in half of one."""
         is_indexed = self.split is not None and self.index is not None
         if (self.task_spec is not None) == is_indexed or (self.split is None) != (
             self.index is None
@@ -354,6 +355,7 @@ async def create(
 
 
 def _check_environment(session: ToolSession, named: TaskEnvironment | None) -> None:
+    """Raise `BadRequestError` where a call names another environment than its session's."""
     if named is not None and named.name != session.environment:
         raise BadRequestError(
             f"env_name: expected {session.environment!r}, the environment of {session.task!r}, got"

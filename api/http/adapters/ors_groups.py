@@ -82,6 +82,7 @@ async def score_group(
     id = identify_group(session, candidates)
 
     async def body() -> AsyncIterator[bytes]:
+        """Stream the scoring of a group under its id, or that of a call which runs already."""
         if sent.task_id not in (None, id):
             async for event in stream_call(id, None):
                 yield event

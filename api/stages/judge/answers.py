@@ -131,6 +131,7 @@ def _votes_by_name(votes: Json, names: Sequence[str]) -> Mapping[str, Json]:
 
 
 def _read_vote(where: str, value: Json) -> CriterionVote:
+    """Read the answer to one criterion. Raises `UnreadableError` that names the place."""
     if not isinstance(value, Mapping) or set(value) != {"met", "evidence"}:
         raise UnreadableError(
             f"{where}: {str(value)[:200]}, wanted an object of `met` and `evidence`"

@@ -127,6 +127,7 @@ def check_judge(calibration: JudgeCalibration, model: str, prompt: str) -> None:
 
 
 def _calibration(body: JsonObject) -> JudgeCalibration:
+    """Read a calibration. Raises ValueError for another schema and for values that can't be."""
     if body["schema"] != SCHEMA:
         raise ValueError(f"schema: {body['schema']!r:.40}")
     model, prompt, facts = body["model"], body["prompt"], body["facts"]
@@ -143,6 +144,8 @@ def _calibration(body: JsonObject) -> JudgeCalibration:
 
 
 def _levels(rows: object, where: str) -> tuple[Level, ...]:
+    """Read levels of support, the lowest first. Raises ValueError where more support gives less
+    confidence."""
     if not isinstance(rows, list) or len(rows) > MAX_LEVELS:
         raise ValueError(f"{where}: expected at most {MAX_LEVELS} levels")
     found = tuple(_level(row, where) for row in rows)
@@ -154,6 +157,7 @@ def _levels(rows: object, where: str) -> tuple[Level, ...]:
 
 
 def _level(row: object, where: str) -> Level:
+    """Read one level of support. Raises ValueError."""
     if not isinstance(row, dict) or type(row["cases"]) is not int or type(row["wrong"]) is not int:
         raise ValueError(f"{where}: expected whole numbers of cases and wrong ones")
     return Level(
@@ -165,10 +169,12 @@ def _level(row: object, where: str) -> Level:
 
 
 def _share(value: object, where: str) -> float:
+    """Read a number from 0 to 1. Raises ValueError."""
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{where}: {value!r:.40}, expected a number from 0 to 1")
     return float(value)
 
 
 def _is_rising(values: Sequence[float], *, strictly: bool = True) -> bool:
+    """Whether each value is higher than the one before, or no lower."""
     return all(low < high or (not strictly and low == high) for low, high in pairwise(values))

@@ -74,6 +74,7 @@ def _spellings(shown: str) -> Iterator[str]:
 
 
 def _decoded(shown: str) -> Iterator[str]:
+    """Yield what texts in base64 or hex say, if it can be read."""
     for run in _BASE64.findall(shown):
         yield from _readable(_base64(run))
     for run in _HEX.findall(shown):
@@ -81,6 +82,7 @@ def _decoded(shown: str) -> Iterator[str]:
 
 
 def _turned(shown: str) -> Iterator[str]:
+    """Yield a text backwards and in rot13, where that has a telltale word."""
     # Every text can be turned; only what then has such a word is worth a search.
     for view in (shown[::-1], codecs.encode(shown, "rot13")):
         if _TELLTALE.search(view):
@@ -96,6 +98,7 @@ def _base64(run: str) -> bytes:
 
 
 def _readable(data: bytes) -> Iterator[str]:
+    """Yield bytes as a text, if most of it can be printed."""
     text = data.decode("utf-8", errors="replace")
     printable = sum(c.isprintable() and c != "\ufffd" for c in text)
     if text and printable >= _PRINTABLE * len(text):

@@ -63,6 +63,8 @@ def _is_clear(answers: Sequence[Answered]) -> bool:
 
 
 def _is_grounded(answers: Sequence[Answered], whole: bool) -> bool:
+    """Whether all answers cite a common fact; a common no needs none where all evidence was
+    shown."""
     if frozenset.intersection(*(answer.cited for answer in answers)):
         return True
     return whole and all(answer.met == "no" for answer in answers)

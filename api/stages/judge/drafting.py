@@ -175,6 +175,7 @@ def read_criteria(text: object) -> list[DraftCriterion]:
 
 
 def _criterion(where: str, row: Json) -> DraftCriterion:
+    """Read one criterion of a draft. Raises `UnreadableError` that names the place."""
     if not isinstance(row, Mapping):
         raise UnreadableError(f"{where}: {str(row)[:80]}, expected an object")
     id = row.get("id")
@@ -202,6 +203,7 @@ def _check_kind(where: str, row: Mapping[str, Json]) -> None:
 
 
 def _is_list_of_texts(value: Json) -> bool:
+    """Whether a value is a list that holds texts alone."""
     if not isinstance(value, list):
         return False
     return all(isinstance(item, str) for item in value)

@@ -151,6 +151,7 @@ class Endpoint:
     async def _call(
         self, way: Way, messages: Sequence[Message], schema: JsonSchema, max_tokens: int
     ) -> Reply:
+        """Post a question in the way that the endpoint is known to take, and return its reply."""
         settings = self._settings
         body: dict[str, Json] = {
             "model": settings.model,
@@ -168,6 +169,7 @@ class Endpoint:
 
 
 def _response_format(rung: Rung, schema: JsonSchema) -> dict[str, Json] | None:
+    """Return how an endpoint is told to answer by a schema; None where it can't be told."""
     if rung == "json_schema":
         return {"type": rung, "json_schema": {"name": "answer", "strict": True, "schema": schema}}
     if rung == "json_object+schema":
@@ -193,6 +195,8 @@ def _is_ready(text: Json) -> bool:
 
 
 def _read_reply(answer: Json, messages: Sequence[Message]) -> Reply:
+    """Read the answer with its tokens, guessed from its length where nobody counted. Raises
+    `RefusedError`."""
     try:
         text = answer["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):

@@ -244,6 +244,7 @@ def texts(data: Json) -> Iterator[str]:
 
 
 def _own_flags(fact: Fact, joined: str) -> Iterator[str]:
+    """Yield what is suspicious in a fact's texts, each alone and together."""
     for text in texts(fact.data):
         # A colon alone has earned rewards (arXiv 2507.08794), and proves nothing.
         if text and not any(c.isalnum() for c in text):

@@ -117,6 +117,7 @@ class Judge:
         return fit_evidence(facts_of(question, reader), self.settings.evidence_chars)
 
     def _digest(self, question: Question, evidence: Evidence) -> str:
+        """Return the digest of all that an answer depends on."""
         criteria = question.criteria or (WHOLE,)
         depends = {
             "model": self.settings.model,
@@ -147,6 +148,7 @@ class Judge:
         votes: Sequence[Vote],
         bill: Bill,
     ) -> Opinion:
+        """Return the votes as an opinion; one that is less sure than the bar abstains."""
         settings = self.settings
         readable = [_as_answered(vote) for vote in votes if vote.criteria is not None]
         support = support_of(readable, whole=evidence.cut == 0)

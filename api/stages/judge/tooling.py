@@ -75,6 +75,7 @@ class Desk:
         return Fact(f"x{self._calculations}", None, "calculated", -1, data, claim=True)
 
     def _search(self, tool: str, argument: str) -> list[EventInStep]:
+        """Return the events that a tool finds. Raises `ToolError`."""
         if tool == "events":
             first, _, last = argument.replace("e", "").partition("-")
             last = last or first
@@ -86,6 +87,7 @@ class Desk:
         raise ToolError(f"there is no tool {tool!r}")
 
     def _facts(self, events: list[EventInStep]) -> list[Fact]:
+        """Return events as facts with their flags; the agent's own words are left out."""
         # A step's beginning holds the agent's own words; it is no more shown here than anywhere.
         shown = [pair for pair in events if pair[0].kind != "step.began"]
         return flag_facts([self._reader.fact(event, step) for event, step in shown])
@@ -136,6 +138,7 @@ def _observe(desk: Desk, tool: Json, argument: Json) -> str:
 
 
 def _parse_whole(text: str) -> int:
+    """Read a whole number of a tool's argument. Raises `ToolError`."""
     if not text.strip().isdecimal() or len(text) > 12:
         raise ToolError(f"{text[:40]!r}: wanted a whole number")
     return int(text)

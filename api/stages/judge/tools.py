@@ -179,6 +179,8 @@ def _not_arithmetic(node: ast.AST) -> ToolError:
 
 
 def _evaluate_constant(node: ast.Constant, source: str) -> Decimal:
+    """Return a number as it is written, not as a float has it. Raises `ToolError` for other
+    constants."""
     if type(node.value) not in (int, float):
         raise _not_arithmetic(node)
     # From the source, not from the float that Python read: 0.1 is 0.1.
@@ -187,6 +189,7 @@ def _evaluate_constant(node: ast.Constant, source: str) -> Decimal:
 
 
 def _evaluate_binary(node: ast.BinOp, source: str) -> Decimal:
+    """Return a sum, product, power and the like. Raises `ToolError`."""
     is_power = isinstance(node.op, ast.Pow)
     operate = _raise_to if is_power else _OPERATIONS.get(type(node.op))
     if operate is None:
@@ -202,6 +205,7 @@ def _evaluate_unary(node: ast.UnaryOp, source: str) -> Decimal:
 
 
 def _evaluate_comparison(node: ast.Compare, source: str) -> bool:
+    """Return whether a single comparison holds. Raises `ToolError`."""
     operate = _OPERATIONS.get(type(node.ops[0])) if len(node.ops) == 1 else None
     if operate is None:
         raise _not_arithmetic(node)
@@ -217,12 +221,14 @@ _EVALUATORS: dict[type[ast.AST], Callable[..., Number]] = {
 
 
 def _raise_to(base: Number, power: Number) -> Number:
+    """Return a power, whole and not too large. Raises `ToolError`."""
     if power != int(power) or abs(int(power)) > _MAX_POWER:
         raise ToolError(f"calculate: the power {power}, wanted a whole number to {_MAX_POWER}")
     return base**power
 
 
 def _check_bounds(value: object) -> Decimal:
+    """Return a value that is finite and of a bounded length. Raises `ToolError`."""
     if not isinstance(value, Decimal) or not value.is_finite():
         raise ToolError("calculate: the value is out of bounds")
     exponent: int = value.adjusted()

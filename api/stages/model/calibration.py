@@ -187,6 +187,8 @@ def _gate_of_kind(calibration: Calibration, risk: float, *, desktop: bool) -> Ki
 
 
 def _gate_of(calibration: Calibration, risk: float, chosen: NDArray[np.bool_]) -> ConfidenceGate:
+    """Return the confidence from which success and failure are said at a risk, among what is
+    usual."""
     novelty = calibration.novelty[chosen]
     usual = float(np.quantile(novelty, 0.98)) if len(novelty) else 0.0
     p = calibration.chance(calibration.scores)

@@ -168,12 +168,14 @@ def _read_arrays(file: Path) -> Mapping[str, Any]:
 
 
 def _part(arrays: Mapping[str, Any], head: str) -> dict[str, Any]:
+    """Return the arrays of one head, by their names without its own."""
     prefix = head + "."
     names = [name for name in arrays if name.startswith(prefix)]
     return {name.removeprefix(prefix): arrays[name] for name in names}
 
 
 def _must_be_whole(folder: Path, card: Any) -> None:
+    """Raise `ModelError` for a folder of another form, or of which a file was changed."""
     if not isinstance(card, dict) or card.get("form") != FORM:
         raise ModelError(f"{folder / 'card.json'}: form is not {FORM!r}")
     for name in PARTS:
@@ -185,6 +187,7 @@ def _must_be_whole(folder: Path, card: Any) -> None:
 
 
 def _must_fit(folder: Path, features: Any) -> None:
+    """Raise `ModelError` for a model of other features than this build's."""
     ours = features_json()
     for name in ("version", "names", "signs", "digest"):
         if features.get(name) != ours[name]:

@@ -189,6 +189,8 @@ class ModelStage:
         return rows
 
     def _make_rows(self, question: Question) -> list[Row]:
+        """Return the rows that the model scores: of the whole episode for the goal, else of one
+        step."""
         known: Sequence[Row] = self._known_rows(question)
         is_over = question.terminal or question.about == "goal"
         rows = (rows_if_ended(known) if is_over else known)[: question.step + 1]

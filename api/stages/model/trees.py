@@ -73,6 +73,8 @@ class Trees(NamedTuple):
         return total
 
     def _score(self, rows: Floats) -> Floats:
+        """Return the sum over all trees for each row; a missing value goes the way that the tree
+        learnt."""
         unknown = np.isnan(rows)
         has_unknown = bool(unknown.any())
         known = np.where(unknown, 0.0, rows)
@@ -187,6 +189,7 @@ def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
 
 
 def _as_trees(nodes: Sequence[Node], roots: Sequence[int], depth: int) -> Trees:
+    """Return nodes as arrays, one a field."""
     return Trees(
         feature=np.asarray([node.feature for node in nodes], np.int32),
         threshold=np.asarray([node.threshold for node in nodes], np.float64),
