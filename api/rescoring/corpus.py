@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 import orjson
@@ -23,6 +24,8 @@ from api.verdicts.tables import verdicts
 
 PAGE = 64
 """Episodes read at once: with all their frames they are in memory together."""
+ROWS = 1_000
+"""Rows of episodes read at once, before labels are looked at."""
 
 
 class CorpusSelection(NamedTuple):
@@ -88,12 +91,11 @@ class Corpus:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def rows(self, selection: CorpusSelection) -> AsyncGenerator[Any, None]:
-        """The rows of the selected episodes, by id."""
-        after = ""
+    async def rows(self, selection: CorpusSelection, after: str = "") -> AsyncGenerator[Any, None]:
+        """The rows of the selected episodes, by id, from behind the id ``after`` on."""
         statement = _rows(selection)
         named = {"ids": list(selection.episodes)} if selection.episodes is not None else {}
-        while page := await self._database.all(statement, {"after": after, "most": 1_000, **named}):
+        while page := await self._database.all(statement, {"after": after, "most": ROWS, **named}):
             for row in page:
                 after = row.id
                 labels = orjson.loads(row.labels)
@@ -103,16 +105,19 @@ class Corpus:
                 ):
                     yield row
 
-    async def pages(self, selection: CorpusSelection) -> AsyncGenerator[list[StoredEpisode], None]:
-        """The selected episodes whole, at most `PAGE` at a time."""
-        page: list[Any] = []
-        async for row in self.rows(selection):
-            page.append(row)
-            if len(page) == PAGE:
-                yield await self.existing(page)
-                page = []
-        if page:
-            yield await self.existing(page)
+    async def page(
+        self, selection: CorpusSelection, after: str
+    ) -> tuple[list[StoredEpisode], str | None]:
+        """The next `PAGE` of the selected episodes whole, by id, behind the id ``after``, and
+        behind which id the page after it begins; None for the last page."""
+        rows: list[Any] = []
+        async with aclosing(self.rows(selection, after)) as found:
+            async for row in found:
+                rows.append(row)
+                if len(rows) == PAGE:
+                    break
+        is_last = len(rows) < PAGE
+        return await self.existing(rows), None if is_last else rows[-1].id
 
     async def existing(self, rows: Sequence[EpisodeRow]) -> list[StoredEpisode]:
         """The same as `whole`, without the episodes that were deleted before all was read: what was

@@ -29,16 +29,25 @@ def material(stored: StoredEpisode, task: bytes | None, keep: bool) -> Material:
 
 def episodes(url: str, selection: CorpusSelection) -> Iterator[StoredEpisode]:
     """The selected episodes of a database, for a command that knows no loop. Raises
-    `UnavailableError`."""
-    with asyncio.Runner() as loop:
-        database = Database(url)
-        pages = Corpus(database).pages(selection)
-        try:
-            while (page := loop.run(anext(pages, None))) is not None:
-                yield from page
-        finally:
-            loop.run(pages.aclose())
-            loop.run(database.close())
+    `UnavailableError`.
+
+    Each page is read by a connection of its own: who stops in the midst of the episodes leaves
+    nothing that somebody would have to close.
+    """
+    after: str | None = ""
+    while after is not None:
+        page, after = asyncio.run(_read_page(url, selection, after))
+        yield from page
+
+
+async def _read_page(
+    url: str, selection: CorpusSelection, after: str
+) -> tuple[list[StoredEpisode], str | None]:
+    database = Database(url)
+    try:
+        return await Corpus(database).page(selection, after)
+    finally:
+        await database.close()
 
 
 def count(url: str, selection: CorpusSelection) -> int:

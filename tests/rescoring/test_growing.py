@@ -4,6 +4,7 @@ meanwhile."""
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -74,6 +75,21 @@ def test_an_episode_that_is_gone_still_stops_it(tmp_path: Path, *, grows: bool) 
         pytest.raises(ResultsError, match=f"{_name(done[1].line)}: has changed"),
     ):
         list(run(rest, crew, results, grows=grows))
+
+
+def test_who_stops_in_the_midst_leaves_no_connection_open(tmp_path: Path) -> None:
+    """What is given up may be let go of while a loop runs, in which nothing can be closed."""
+    store = Store(tmp_path)
+    tell(store, 2)
+    before = set(threading.enumerate())
+    given_up = [materials(store)]
+    assert next(given_up[0]).name
+    assert set(threading.enumerate()) == before
+
+    async def let_go() -> None:
+        given_up.clear()
+
+    asyncio.run(let_go())
 
 
 def _name(line: bytes) -> str:

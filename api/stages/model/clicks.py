@@ -129,8 +129,6 @@ class Clicks:
         return Around(ratio(hit, hit + miss, 0.0), float(min(MAX_MISSED, miss)))
 
     def _count(self, target: Target) -> None:
-        """Count what a click's target was: in order, stray, fitting, or less like the task than
-        another."""
         counts, role = self.counts, target.shown.role
         is_other = not (target.stray or target.ends or target.field or target.fits)
         best = self._best.get(role, 0.0)

@@ -203,7 +203,6 @@ class DeskState:
         _put(self.windows, (str(data["app"]), str(data["window"])), window, MAX_WINDOWS)
 
     def _close(self, data: Data) -> None:
-        """Forget a window with its widgets."""
         key = (str(data["app"]), str(data["window"]))
         self.windows.pop(key, None)
         for other in [one for one in self.widgets if one[:2] == key]:
@@ -215,7 +214,6 @@ class DeskState:
             self._close({"app": app, "window": window})
 
     def _write(self, data: Data) -> None:
-        """Note what a text field holds now, and what it held first."""
         key, text = _widget_key(data), str(data["text"])[:MAX_TEXT]
         body = self.widgets.get(key)
         if body is None:
@@ -231,7 +229,6 @@ class DeskState:
         return digest_of(text) in self.digests
 
     def _switch(self, data: Data) -> None:
-        """Note a switch's state, its first one, and whether it was moved."""
         widget, is_on = data["widget"], bool(data["on"])
         key = (*_widget_key(data)[:2], f"{_widget_key(data)[2]}|{data['state']}")
         is_given = bool(data.get("initial") or data.get("baseline"))
@@ -247,7 +244,6 @@ class DeskState:
             self.selected = known.name
 
     def _turn(self, data: Data) -> None:
-        """Note a slider's value beside its first one."""
         key, value = _widget_key(data), float(data["value"])
         is_given = bool(data.get("initial") or data.get("baseline"))
         known = self.values.get(key)
@@ -261,7 +257,6 @@ class DeskState:
             self.originals.setdefault(file.digest, {})[path] = file.is_named
 
     def _file_of(self, data: Data, *, given: bool, touched: bool) -> DeskFile:
-        """Return a file with what its name tells, and which files it is a copy of."""
         path, digest = str(data["path"]), str(data.get("sha256") or "")
         others = self.originals.get(digest, {}) if digest and touched else {}
         return DeskFile(
@@ -275,7 +270,6 @@ class DeskState:
         )
 
     def _put_file(self, path: str, file: DeskFile) -> None:
-        """Note a file; of too many the oldest is let go."""
         self._forget_file(path)
         if len(self.files) >= MAX_FILES:
             self._forget_file(next(iter(self.files)))
@@ -287,7 +281,6 @@ class DeskState:
             self.touched[path] = file
 
     def _forget_file(self, path: str) -> DeskFile | None:
-        """Forget a file, and return it."""
         self.touched.pop(path, None)
         self.named.pop(path, None)
         file = self.files.pop(path, None)
@@ -298,7 +291,6 @@ class DeskState:
         return file
 
     def _change_file(self, data: Data) -> None:
-        """Note a file that was written, or that came back."""
         path = str(data["path"])
         before = self.files.get(path)
         given = path in self.gone or (before is not None and before.given)
@@ -314,14 +306,12 @@ class DeskState:
         self._change_file(data)
 
     def _lose_file(self, data: Data) -> None:
-        """Note a file that went; one that was there from the start is remembered."""
         path = str(data["path"])
         file = self._forget_file(path)
         if file is not None and file.given:
             _put(self.gone, path, file, MAX_FILES)
 
     def _read(self, data: Data) -> None:
-        """Note what a document says now, and what it said first."""
         path, text = str(data["path"]), facts_text(data.get("facts"))
         body = self.bodies.get(path)
         if body is None:
@@ -332,7 +322,6 @@ class DeskState:
             body.write(text, self.wanted.find(text))
 
     def _probe(self, data: Data) -> None:
-        """Note a probe's answer as a text."""
         name, value = str(data["probe"]), data.get("value")
         text = "" if value is None else value if isinstance(value, str) else _json(value)
         text = text[:MAX_TEXT]
@@ -343,12 +332,10 @@ class DeskState:
         body.write(text, self.wanted.find(text))
 
     def _copy(self, data: Data) -> None:
-        """Note what the clipboard holds; what it held at the start does not count."""
         self.clipboard_text = "" if data.get("baseline") else str(data.get("text") or "")
         self.clipboard = self.wanted.find(self.clipboard_text)
 
     def _look(self, data: Data) -> None:
-        """Note the hash of a picture; only the newest are kept."""
         phash = str(data.get("phash") or "0")
         self.pictures.append(int(phash[:16], 16) if _is_hex(phash) else 0)
         del self.pictures[:-MAX_PICTURES]
@@ -400,7 +387,6 @@ def is_same_picture(one: int, other: int) -> bool:
 
 
 def _widget_key(data: Data) -> tuple[str, str, str]:
-    """Return what tells a widget from others: program, window, and id or path with its role."""
     widget = data["widget"]
     identity = widget.get("id") or "/".join(map(str, widget.get("path") or ()))
     return str(data["app"]), str(data["window"]), f"{identity}|{widget.get('role')}"
@@ -423,7 +409,6 @@ def _json(value: object) -> str:
 
 
 def _is_hex(text: str) -> bool:
-    """Whether a text begins as a hash does."""
     return bool(text) and all(letter in "0123456789abcdef" for letter in text[:16])
 
 

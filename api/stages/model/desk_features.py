@@ -80,7 +80,6 @@ class DeskFeatures:
         return self._of_step() | self.standing()
 
     def _of_step(self) -> dict[str, float]:
-        """Return the features of what was done in this step."""
         step = self._step
         files = step.made + step.changed + step.moved + step.lost
         agreements = [in_goal(name, self.goal) for name in step.pressed]
@@ -275,7 +274,6 @@ class DeskFeatures:
         return [other for other in others if other[1].is_change]
 
     def _of_windows(self) -> dict[str, float]:
-        """Return the features of the windows that are open."""
         windows = list(self.desk.windows.values())[-MANY:]
         titles = [window.title for window in windows]
         words = {word for window in windows for word in window.words}
@@ -378,12 +376,10 @@ def _name_places(files: Iterable[DeskFile]) -> set[int]:
 
 
 def _union(found: Iterable[FoundTexts]) -> set[int]:
-    """Return all texts of the task that were found anywhere."""
     return {at for one in found for at in one.anywhere}
 
 
 def _lines(found: Iterable[FoundTexts]) -> set[int]:
-    """Return all texts of the task that were found as whole lines."""
     return {at for one in found for at in one.lines}
 
 

@@ -58,7 +58,6 @@ def _open(step: DeskStep, data: Mapping[str, Any]) -> None:
 
 
 def _press(step: DeskStep, data: Mapping[str, Any]) -> None:
-    """Note the name of a widget that was pressed, up to so many."""
     if len(step.pressed) < MAX_PRESSED:
         step.pressed.append(plain(str(data["widget"].get("name") or "")))
 
@@ -73,7 +72,6 @@ def _return(step: DeskStep, data: Mapping[str, Any]) -> None:
 
 
 def _begin(step: DeskStep, data: Mapping[str, Any]) -> None:
-    """Note the name of a program that was started, up to so many."""
     if len(step.programs) < MAX_PRESSED:
         step.programs.append(plain(str(data.get("name") or "")))
 

@@ -95,7 +95,6 @@ class Progress:
         fresh.clear()
 
     def _note_deeds(self, step: Step) -> None:
-        """Note that the agent dragged or pasted, once it did."""
         if step.drops:
             self._deeds.add("drags")
         if step.pasted:

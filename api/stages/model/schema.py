@@ -18,7 +18,6 @@ class Feature(NamedTuple):
 
 
 def _table(text: str) -> tuple[Feature, ...]:
-    """Read the table of features: sign, name, and what it is about, one a line."""
     rows = (line.split(None, 2) for line in text.strip().splitlines())
     return tuple(
         Feature(name, {"+": 1, "-": -1, "0": 0}[sign], about) for sign, name, about in rows

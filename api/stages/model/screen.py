@@ -157,7 +157,6 @@ class Screen:
         return (known.text,) if known is not None and known.text else ()
 
     def _add_element(self, data: EventData) -> None:
-        """Note an element that came, with its place among those like it."""
         self.is_reported = True
         if len(self.elements) >= MAX_ELEMENTS:
             return
@@ -172,7 +171,6 @@ class Screen:
             row[identity] = row.get(identity, 0) + 1
 
     def _remove_element(self, data: EventData) -> None:
-        """Note an element that went, and take it out of its row."""
         shown = shown_element(data["element"])
         if shown not in self.elements:
             return
@@ -184,14 +182,12 @@ class Screen:
             _decrement(row, identity)
 
     def _add_text(self, data: EventData) -> None:
-        """Note the lines of a text that came, up to a bound."""
         self.is_reported = True
         for line in str(data["text"]).split("\n"):
             if len(self.lines) < MAX_ELEMENTS:
                 self._add_line(plain(line))
 
     def _add_line(self, line: str) -> None:
-        """Note a line and where its words stand."""
         if line not in self.lines:
             places = self.places
             for word in line.split():
@@ -208,7 +204,6 @@ class Screen:
             self._remove_line(plain(line))
 
     def _remove_line(self, line: str) -> None:
-        """Note a line that went, and its words with the last one."""
         if line not in self.lines:
             return
         _decrement(self.lines, line)
@@ -218,7 +213,6 @@ class Screen:
                 self.places[word].discard(line)
 
     def _navigate(self, data: EventData) -> None:
-        """Note the address, and forget all that stood in the document before."""
         if not data.get("main"):
             return
         self.url = str(data["url"])

@@ -67,7 +67,6 @@ def typed_text(action: Json) -> str:
 
 
 def _add_click(step: Step, screen: Screen, data: EventData) -> None:
-    """Note a user's click; one on nothing in particular was on what had the focus."""
     if not data.get("trusted"):
         return
     element = data["element"]
@@ -93,7 +92,6 @@ def _count_double_click(step: Step, screen: Screen, data: EventData) -> None:
 
 
 def _add_drop(step: Step, screen: Screen, data: EventData) -> None:
-    """Note that the user dropped something on an element."""
     if data.get("trusted") and isinstance(data.get("element"), Mapping):
         step.drops.append(data)
 
@@ -103,7 +101,6 @@ def _count_paste(step: Step, screen: Screen, data: EventData) -> None:
 
 
 def _fill(step: Step, screen: Screen, data: EventData) -> None:
-    """Note a field that holds something else than before."""
     key = field_key(data)
     before = screen.fields.get(key)
     screen.fill(data)
@@ -131,7 +128,6 @@ def _navigate(step: Step, screen: Screen, data: EventData) -> None:
 
 
 def _add_response(step: Step, screen: Screen, data: EventData) -> None:
-    """Note the worst status of an answer that matters, and count errors."""
     if data.get("type") in ("Document", "XHR", "Fetch"):
         status = int(data.get("status") or 0)
         step.status = max(step.status, status // 100)

@@ -164,7 +164,6 @@ def _find_literals(instruction: str) -> list[str]:
 
 
 def _asked_case(all_words: frozenset[str]) -> str:
-    """Return the case of letters that the task asks for, "" for none."""
     for case in ("upper", "lower"):
         if case in all_words or case + "case" in all_words:
             return case
