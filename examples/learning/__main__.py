@@ -4,7 +4,7 @@ plot.
     python -m examples.learning --plot docs/learning.svg
 
 Starts the service and the page, runs `examples.learning.train` in the environment `.venv-learning`,
-two at a time.
+two at a time. A run that ended is kept in ``--out``: the same command goes on with the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +74,14 @@ def _reached(run: dict[str, Any]) -> str:
     )
 
 
-def compared(kinds: list[str], seeds: int, most: int, workers: int) -> list[dict[str, Any]]:
-    """Every run's outcome; the longest ones begin first."""
+def compared(
+    kinds: list[str], seeds: int, most: int, workers: int, out: Path
+) -> list[dict[str, Any]]:
+    """Every run's outcome; the longest ones begin first. Those that are in ``out`` are not run
+    again, and each is written there when it ends. Raises `RuntimeError` once all others have ended
+    where one fails."""
+    asked = [(kind, seed) for kind in kinds for seed in range(seeds)]
+    known = read_known(out, asked, most)
     with (
         tempfile.TemporaryDirectory() as name,
         DemoProcesses(Path(name) / "logs") as parts,
@@ -84,9 +92,51 @@ def compared(kinds: list[str], seeds: int, most: int, workers: int) -> list[dict
         with RewardClient(service.url, service.token) as client:
             for kind in kinds:
                 client.register_task(task(kind, page))
+        failed: list[str] = []
         with ThreadPoolExecutor(workers) as pool:
-            asked = [(kind, seed) for kind in kinds for seed in range(seeds)]
-            return list(pool.map(lambda one: trained(service, page, *one, most, folder), asked))
+            running = [
+                pool.submit(trained, service, page, kind, seed, most, folder)
+                for kind, seed in asked
+                if (kind, seed) not in known
+            ]
+            for done in as_completed(running):
+                try:
+                    run = done.result()
+                except RuntimeError as error:
+                    failed.append(str(error))
+                    continue
+                known[run["kind"], run["seed"]] = {**run, "task": _digest(run["kind"])}
+                _write_runs(out, known)
+    if failed:
+        raise RuntimeError("\n".join([*failed, "the same command runs these again"]))
+    return [known[one] for one in asked]
+
+
+def read_known(
+    out: Path, asked: Sequence[tuple[str, int]], most: int
+) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return the runs in a file that are asked for, by kind and seed: of as many steps, under the
+    task as it is."""
+    if not out.exists():
+        return {}
+    runs = {(run["kind"], run["seed"]): run for run in json.loads(out.read_text())}
+    return {
+        one: run
+        for one, run in runs.items()
+        if one in asked and run["most"] == most and run.get("task") == _digest(one[0])
+    }
+
+
+def _digest(kind: str) -> str:
+    """The digest of a kind's task, wherever its page is served."""
+    return sha256(json.dumps(task(kind, "http://page.test"), sort_keys=True).encode()).hexdigest()
+
+
+def _write_runs(out: Path, runs: Mapping[tuple[str, int], dict[str, Any]]) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    new = out.with_suffix(".new")
+    new.write_text(json.dumps(list(runs.values())))
+    new.replace(out)
 
 
 def main() -> None:
@@ -99,7 +149,10 @@ def main() -> None:
     )
     parser.add_argument("--workers", type=int, default=2, help="runs at a time (default 2)")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/learning.json"), help="where the runs are written"
+        "--out",
+        type=Path,
+        default=Path("runs/learning.json"),
+        help="where the runs are written, and found again",
     )
     parser.add_argument("--plot", type=Path, help="draw the learning curves into this SVG")
     parser.add_argument(
@@ -109,9 +162,8 @@ def main() -> None:
     if not PYTHON.exists():
         sys.exit(f"{PYTHON} is missing: tools/set-up-trainers .venv-learning learning makes it")
     if not given.again:
-        runs = compared(given.kinds, given.seeds, given.most, given.workers)
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(json.dumps(runs))
+        runs = compared(given.kinds, given.seeds, given.most, given.workers, given.out)
+        _write_runs(given.out, {(run["kind"], run["seed"]): run for run in runs})
     print(table(json.loads(given.out.read_text())))
     if given.plot is not None:
         command = [str(PYTHON), "-m", "examples.learning.plot", str(given.out), str(given.plot)]

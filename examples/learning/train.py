@@ -26,6 +26,9 @@ from examples.learning.browser import BUTTONS, Shop, observe
 from examples.learning.tasks import GAMMA, KINDS, PLACES
 
 WINDOW, ENOUGH = 20, 0.8
+PATIENCE_S = 120.0
+"""How long a reward is waited for: one that is not known then ends the run, and a busy machine is
+slow."""
 SETTINGS: dict[str, Any] = {
     "n_steps": 48,
     "batch_size": 48,
@@ -104,7 +107,7 @@ def run(kind: str, seed: int, page: str, most: int, executable: str) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         shop = Shop(page, os.environ["MILESTONED_URL"], Path(folder), executable)
         env = RewardServiceWrapper(
-            shop, f"learning/{kind}", labels={"seed": seed}, watch=shop.watch
+            shop, f"learning/{kind}", labels={"seed": seed}, watch=shop.watch, wait_s=PATIENCE_S
         )
         try:
             learner = agent(env, seed)
