@@ -70,6 +70,26 @@ async def test_frames_go_both_ways(browser: Chromium, page: Page, site: Site, so
     assert received == sent
 
 
+STREAM = """async (to) => { const stream = new WebSocketStream(to);
+    const {readable, writable} = await stream.opened; const writer = writable.getWriter();
+    await writer.write('hi'); await readable.getReader().read(); stream.close() }"""
+
+
+@pytest.mark.browser
+@needs_chromium
+async def test_a_stream_of_messages_is_told_like_a_socket(
+    browser: Chromium, page: Page, site: Site, socket: str
+) -> None:
+    """`WebSocketStream`, the younger way to write over a WebSocket."""
+    async with watching(browser, ALSO) as watch:
+        await page.goto(site.url)
+        await page.evaluate(STREAM, socket)
+        received = await watch.one("message.received")
+        sent = await watch.one("message.sent")
+        opened = await watch.one("request.finished", type="WebSocket")
+    assert (opened["status"], sent["text"], received["text"]) == (101, "hi", "hi")
+
+
 @pytest.mark.browser
 @needs_chromium
 async def test_the_headers_of_a_handshake_where_they_are_asked_for(

@@ -19,7 +19,7 @@ from agentd.sources.cdp.attach.history_query import ANSWER, HistoryQuestion
 from agentd.sources.cdp.attach.precedence import Precedence
 from agentd.sources.cdp.attach.script import PageScript
 from agentd.sources.cdp.attach.shadow_roots import Suspects
-from agentd.sources.cdp.state.capture_plan import CapturePlan
+from agentd.sources.cdp.state.capture_plan import REPORTS, CapturePlan
 from agentd.sources.cdp.state.replaced import Replacements
 from agentd.sources.cdp.state.request_backfill import LISTING, is_outer
 from agentd.sources.cdp.state.state import WORKERS, SessionState
@@ -208,6 +208,8 @@ class SessionSetup:
         }
         # The network first: what is asked before is missed.
         send("Network.enable", self._asks.enabling(), session)
+        if self._asks.guards:
+            send(REPORTS, {"enable": True}, session)
         send("Page.enable", {}, session)
         send("Page.addScriptToEvaluateOnNewDocument", world, session)
         self._watch(session, send("Target.setAutoAttach", _auto_attach(self._frames), session))

@@ -25,6 +25,7 @@ from agentd.sources.cdp.network.headers import Heads, header, select_headers
 from agentd.sources.cdp.network.lost_requests import LostRequests
 from agentd.sources.cdp.network.messages import Messages
 from agentd.sources.cdp.network.outliving import OutlivingRequests
+from agentd.sources.cdp.network.reports import Reports
 from agentd.sources.cdp.network.request_ends import RequestEnds
 from agentd.sources.cdp.network.request_table import (
     POST_DATA,
@@ -105,6 +106,7 @@ class Network:
             RESPONSE_BODY: self._answer_bodies.handle_reply,
             **Sockets(self.table, self._ends, self.messages).handlers(),
             **self._web_transports.handlers(),
+            **Reports().handlers(),
         }
 
     def take_missing(self) -> list[Missing]:

@@ -21,6 +21,8 @@ _Bodies = Literal["request_bodies", "response_bodies"]
 MAX_BODY_LENGTH = 262144
 """Bytes of a body that are kept; a longer one is marked ``cut``. So much, as single-page
 applications save their whole state."""
+REPORTS = "Network.enableReportingApi"
+"""The command by which a page tells what is posted for it (network/reports.py), for guards."""
 _KEPT_POSTS = 16 << 20
 _KEPT_ANSWERS = 64 << 20
 _KEPT_ANSWER = 4 << 20

@@ -166,6 +166,34 @@ class BodyReply(TypedDict):
     base64Encoded: NotRequired[bool]
 
 
+class ReportEndpoint(TypedDict):
+    """`Network.ReportingApiEndpoint`."""
+
+    url: str
+    groupName: str
+
+
+class EndpointsChanged(TypedDict):
+    """`Network.reportingApiEndpointsChangedForOrigin`."""
+
+    origin: str
+    endpoints: list[ReportEndpoint]
+
+
+class QueuedReport(TypedDict):
+    """`Network.ReportingApiReport`."""
+
+    id: str
+    initiatorUrl: str
+    destination: str
+
+
+class ReportAdded(TypedDict):
+    """`Network.reportingApiReportAdded`."""
+
+    report: QueuedReport
+
+
 class WebTransportEvent(TypedDict):
     """`Network.webTransportCreated`, which has the address, and `webTransportClosed`."""
 
