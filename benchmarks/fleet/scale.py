@@ -14,7 +14,7 @@ from typing import Any
 
 from api.core.settings import Limits
 from api.db.database import SERVER_POOL
-from api.fleet.watch import BUSY_BEATS, LOOKS, MAX_LOOK_S
+from api.fleet.watch import BUSY_BEAT, LOOKS, MAX_LOOK_S
 from api.log.broadcast import RECHECK_S
 from benchmarks.figures import LOWER, NEITHER, Wanted, at_most
 from benchmarks.fleet.main import MEASURED
@@ -68,7 +68,7 @@ def main(report: PartReport) -> None:
                 "files",
                 at_most(FILES),
             ),
-            ("beats", sandboxes * BUSY_BEATS / limits.sandbox_lost_s, "beats/s", LOWER),
+            ("beats", sandboxes / (limits.sandbox_lost_s * BUSY_BEAT), "beats/s", LOWER),
             (
                 "what all replicas read to see who is alive",
                 replicas * sandboxes / look,
