@@ -292,7 +292,7 @@ class ContentMatch:
         if whole is None:
             return BodyVerdict(False)
         text, mime = whole
-        if is_all_masked(text):
+        if is_all_masked(text, mime, read_as):
             return BodyVerdict(None, tuple(fact.place for fact in self.facts))
         unknown = BodyVerdict(False)
         for document in documents_of(text, mime, read_as or body_type(mime), repeated):

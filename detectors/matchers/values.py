@@ -152,7 +152,7 @@ class BodyMatch:
         whole = whole_body(body)
         if whole is None:
             return BodyVerdict(False)
-        if is_all_masked(whole[0]):
+        if is_all_masked(*whole, read_as):
             return BodyVerdict(None, tuple(name for name, _ in self.fields))
         values_of = body_fields(*whole, read_as, repeated)
         masked = []
@@ -174,9 +174,10 @@ def whole_body(body: object) -> tuple[str, str] | None:
     return (text, str(body.get("mime") or "")) if isinstance(text, str) else None
 
 
-def is_all_masked(text: str) -> bool:
-    """Whether nothing of a body was let through: of parts without the boundary between them."""
-    return text.strip() == MASK
+def is_all_masked(text: str, mime: str, read_as: BodyType | None) -> bool:
+    """Whether nothing was let through of a body that is a form or JSON: of parts without the
+    boundary between them. What its content type calls neither has no fields, whatever it holds."""
+    return text.strip() == MASK and (read_as or body_type(mime)) is not None
 
 
 def body_type(mime: str) -> BodyType | None:

@@ -16,6 +16,7 @@ from tests.support.logs import ORIGIN, Said, episode, finished, ruleset, run
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 PARTS = "multipart/form-data; boundary=x"
+NAMES = "text/plain; x=multipart/form-data"
 CARD = "4111111111111111"
 LOGIN = "user=ada&password=hunter2"
 ORDER = '{"city": "Rome", "card": {"number": 4111111111111111, "cvc": "123"}, "items": [{"id": 1}]}'
@@ -188,6 +189,8 @@ KNOWN = {
     "an object that is no text": (accepted(card="x"), post(ORDER, JSON), 0.0),
     "an item beside it": (accepted(**{"items.0.id": "2"}), post(ORDER, JSON), 0.0),
     "what is no form": (accepted(password="hunter2"), post(LOGIN, "text/plain"), 0.0),
+    "a text that names a form": (accepted(user="ada"), post(LOGIN, NAMES), 0.0),
+    "answered, a text that names a form": (answered(fact("user", "ada")), post(LOGIN, NAMES), 0.0),
     "an answer's other field": (answer_says(id="2"), came('{"token": "abc", "id": 1}'), 0.0),
     "answered, another is wrong": (answered(fact("user", "bob"), fact("password", "hunter2")), post(LOGIN), 0.0),
     "answered, another is right": (answered(fact("user", "ada")), post(LOGIN), 1.0),
