@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from api.stages.model.calibration import gates
 from api.stages.model.folder import BUILTIN, Model, save
-from lab.training.evaluating import Case, cases_left_out, report
+from lab.training.evaluating import Case, Measured, cases_of, levels_left_out, report
 from lab.training.pairing import preferences_of
 from lab.training.preferences import LabelledOutcome, PreferenceSet, read_preferences
 from lab.training.training import Learner
@@ -34,6 +33,9 @@ WIDER = 0.15
 """A risk at which more pages are answered."""
 RISKS = ((RISK, ""), (WIDER, f", at a risk of {WIDER:.0%}"))
 """Each risk at which is measured, with what its figures are called."""
+MEASURED = (Measured("env"), Measured("rule", "step"))
+"""What the environment said of an episode, and the rules of each step of a success: whether it
+earned a milestone."""
 KEPT = 3
 """One group of so many is kept for the last look, about."""
 FIGURES = (
@@ -96,23 +98,15 @@ def main(argv: list[str]) -> int:
     gone = set().union(*kept.values())
     both = _joined(list(parts.values()))
     learner = Learner(_without(both, gone))
-    measured_of = {name: _measured_ids(part) for name, part in parts.items()}
-    seen = _ids_of(given.browser / "events.jsonl") & measured_of["browser"]
-    measured_of["browser, seen"] = seen
-    measured_of["browser, probed"] = measured_of["browser"] - seen
-    figures: dict[str, Any] = {}
-    cases = cases_left_out(learner, RISK)
-    for name, ids in measured_of.items():
-        chosen = [case for case in cases if case.id in ids]
-        figures[f"{name}, left out in turn"] = report(chosen, RISK)
+    measured_of = _find_measured(parts, _ids_of(given.browser / "events.jsonl"))
+    cases = [case for level in levels_left_out(learner, RISK, MEASURED) for case in level]
+    figures = _reports(measured_of, cases, "left out in turn", RISK)
     model = learner.model("builtin", {})
     if given.last_look:
         table = Learner(both)
         for risk, suffix in RISKS:
-            measured = _measured(model, table, gone, risk)
-            for name, ids in measured_of.items():
-                chosen = [one for one in measured if one.id in ids]
-                figures[f"{name}, kept{suffix}"] = report(chosen, risk)
+            cases = [case for one in MEASURED for case in cases_of(table, model, gone, risk, one)]
+            figures |= _reports(measured_of, cases, f"kept{suffix}", risk)
     _print(figures)
     if given.write:
         _write(model, figures, kept, parts)
@@ -126,9 +120,29 @@ def _preferences(index: Path) -> PreferenceSet:
     return read_preferences([file])
 
 
-def _measured_ids(part: PreferenceSet) -> set[str]:
-    """The outcomes that are measured: what the environment said of an episode."""
-    return {one.id for one in part.outcomes if one.source == "env"}
+def _find_measured(parts: dict[str, PreferenceSet], seen: set[str]) -> dict[str, set[str]]:
+    """What is measured, by its name in the card: ids of outcomes. ``seen``: those of pages that
+    observed events decide."""
+    found = {name: _measured_ids(part, MEASURED[0]) for name, part in parts.items()}
+    browser = found["browser"]
+    found |= {"browser, seen": browser & seen, "browser, probed": browser - seen}
+    steps = {f"{name}, steps": _measured_ids(part, MEASURED[1]) for name, part in parts.items()}
+    return found | steps
+
+
+def _reports(
+    measured_of: dict[str, set[str]], cases: Sequence[Case], where: str, risk: float
+) -> dict[str, Any]:
+    """The figures of each part of the cases."""
+    return {
+        f"{name}, {where}": report([case for case in cases if case.id in ids], risk)
+        for name, ids in measured_of.items()
+    }
+
+
+def _measured_ids(part: PreferenceSet, measured: Measured) -> set[str]:
+    """The outcomes that are measured."""
+    return {one.id for one in part.outcomes if (one.source, one.level) == measured}
 
 
 def _ids_of(index: Path) -> set[str]:
@@ -154,27 +168,6 @@ def _without(both: PreferenceSet, gone: set[str]) -> PreferenceSet:
     pairs = [p for p in both.pairs if gone.isdisjoint((p.chosen.group, p.rejected.group))]
     outcomes = [one for one in both.outcomes if one.trajectory.group not in gone]
     return PreferenceSet(tuple(pairs), tuple(outcomes), both.digest, both.files)
-
-
-def _measured(model: Model, learner: Learner, groups: set[str], risk: float) -> list[Case]:
-    """What the model says of the episodes of groups that it never saw."""
-    gated = gates(model.calibration["trajectory"], risk)
-    chosen = [one for one in learner.outcomes if _is_measured(one, groups)]
-    cases = []
-    for scored in learner.score(model.heads["success"], model.known, chosen):
-        verdict = gated[scored.desktop].judge(scored.score, scored.novelty)
-        side, success = scored.outcome.trajectory, scored.outcome.success
-        cases.append(
-            Case(
-                scored.outcome.id, side.group, side.task, success, scored.score, verdict.p,
-                learner.table.length(side), verdict.answers, success in verdict.possible,
-            )
-        )  # fmt: skip
-    return cases
-
-
-def _is_measured(one: LabelledOutcome, groups: set[str]) -> bool:
-    return one.source == "env" and one.level == "trajectory" and one.trajectory.group in groups
 
 
 def _print(figures: dict[str, Any]) -> None:

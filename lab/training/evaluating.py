@@ -8,17 +8,20 @@ Pairs are made anew from the outcomes: within a task, each success against each 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from api.stages.model.calibration import gates
+from api.stages.model.folder import Model
 from detectors.model.json_value import JsonValue
 from lab.training.matrices import folds
 from lab.training.measures import Floats, Truth, auroc, bootstrap, coverage_at, curve, ece
+from lab.training.preferences import Level
 from lab.training.training import Learner
 
 
@@ -38,41 +41,69 @@ class Case:
     """Whether the conformal set at the stated risk has the truth."""
 
 
+class Measured(NamedTuple):
+    """Which outcomes are measured: those of trajectories or of steps, by whom."""
+
+    source: str
+    level: Level = "trajectory"
+
+
 def cases_left_out(
     learner: Learner, risk: float, source: str = "env", outer: int = 8
 ) -> list[Case]:
     """Each trajectory's outcome by ``source``, said by a model that saw nothing of its group."""
-    outcomes = [
-        outcome
-        for outcome in learner.outcomes
-        if (outcome.source, outcome.level, outcome.aspect) == (source, "trajectory", "success")
-    ]
-    cases: list[Case] = []
+    return levels_left_out(learner, risk, [Measured(source)], outer)[0]
+
+
+def levels_left_out(
+    learner: Learner, risk: float, measured: Sequence[Measured], outer: int = 8
+) -> list[list[Case]]:
+    """Of each of ``measured`` its outcomes, said by models that saw nothing of their groups. Raises
+    ValueError where too few outcomes of trajectories are left to calibrate with."""
+    cases: list[list[Case]] = [[] for _ in measured]
     for left_out in folds(learner.groups, outer):
         model = learner.model("left-out", {}, without=left_out)
-        calibration = model.calibration.get("trajectory")
-        if calibration is None:
+        if "trajectory" not in model.calibration:
             raise ValueError(
                 f"without {', '.join(left_out)[:200]} there are too few outcomes to calibrate with"
             )
-        gated = gates(calibration, risk)
-        chosen = [outcome for outcome in outcomes if outcome.trajectory.group in left_out]
-        for scored in learner.score(model.heads["success"], model.known, chosen):
-            verdict = gated[scored.desktop].judge(scored.score, scored.novelty)
-            side, success = scored.outcome.trajectory, scored.outcome.success
-            cases.append(
-                Case(
-                    id=scored.outcome.id,
-                    group=side.group,
-                    task=side.task,
-                    success=success,
-                    score=scored.score,
-                    p=verdict.p,
-                    steps=learner.table.length(side),
-                    answers=verdict.answers,
-                    covered=success in verdict.possible,
-                )
+        for one, found in zip(measured, cases, strict=True):
+            found += cases_of(learner, model, left_out, risk, one)
+    return cases
+
+
+def cases_of(
+    learner: Learner, model: Model, groups: Collection[str], risk: float, measured: Measured
+) -> list[Case]:
+    """What a model says of the outcomes of groups that it never saw; none of a level for which it
+    was not calibrated."""
+    calibration = model.calibration.get(measured.level)
+    if calibration is None:
+        return []
+    gated = gates(calibration, risk)
+    chosen = [
+        one
+        for one in learner.outcomes
+        if (one.source, one.level, one.aspect) == (*measured, "success")
+        and one.trajectory.group in groups
+    ]
+    cases = []
+    for scored in learner.score(model.heads["success"], model.known, chosen):
+        verdict = gated[scored.desktop].judge(scored.score, scored.novelty)
+        side, success = scored.outcome.trajectory, scored.outcome.success
+        cases.append(
+            Case(
+                id=scored.outcome.id,
+                group=side.group,
+                task=side.task,
+                success=success,
+                score=scored.score,
+                p=verdict.p,
+                steps=learner.table.length(side),
+                answers=verdict.answers,
+                covered=success in verdict.possible,
             )
+        )
     return cases
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from api.stages.model.calibration import (
     Calibration,
+    _standard_error,
     _threshold,
     calibrate,
     from_json,
@@ -117,19 +118,22 @@ def test_a_cut_falls_between_confidences() -> None:
     [
         (19, 19, [], True),
         (18, 18, [], False),
-        (100, 100, [0, 1, 2, 3], True),
-        (100, 100, [0, 1, 2, 3, 4], False),
-        (100, 10, [0, 1, 2, 3], True),
-        (100, 10, [0, 10, 20], False),
-        (100, 10, [0, 10], True),
-        (100, 2, [], True),
+        (100, 100, [0], True),
+        (100, 100, [0, 1], False),
+        (200, 200, [0, 1, 2, 3, 4], True),
+        (200, 200, [0, 1, 2, 3, 4, 5], False),
+        (200, 10, [0, 1, 2, 3], True),
+        (200, 10, [0, 10, 20], True),
+        (200, 10, [0, 10, 20, 30], False),
+        (200, 1, [], False),
     ],
     ids=[
-        "errors + 1 of answers + 1, none", "one too few", "four of a hundred", "five",
-        "four apart", "three of a group", "two of a group", "none in two groups",
+        "one error more is within", "one too few", "one of a hundred", "two: not surely within",
+        "five of two hundred", "six", "four apart", "three of a group", "four of a group",
+        "of one group nothing is known of others",
     ],
 )  # fmt: skip
-def test_errors_of_one_group_count_as_if_another_like_it_came(
+def test_errors_must_surely_be_within_the_risk_and_count_by_groups(
     answers: int, groups: int, wrong: list[int], answered: bool
 ) -> None:
     """At a risk of 5 %: case i is of the group i modulo ``groups``."""
@@ -137,6 +141,19 @@ def test_errors_of_one_group_count_as_if_another_like_it_came(
     right = ~np.isin(cases, wrong)
     found = _threshold(np.full(answers, 0.9), right, cases % groups, 0.05)
     assert (found is not None) is answered
+
+
+def test_the_error_of_a_sum_is_that_of_its_groups() -> None:
+    """Beside the formula, sum by sum; of one group it is not known."""
+    draw = np.random.default_rng(0)
+    values, group = draw.normal(size=40), draw.integers(0, 6, 40)
+    for count in range(1, 41):
+        some, of = values[:count], group[:count]
+        names = np.unique(of)
+        rest = [some[of == one].sum() - some.mean() * (of == one).sum() for one in names]
+        scale = len(names) / (len(names) - 1) if len(names) > 1 else np.inf
+        wanted = np.sqrt(scale * np.square(rest).sum()) if len(names) > 1 else np.inf
+        assert _standard_error(values, group)[count - 1] == pytest.approx(wanted)
 
 
 def programs(draw: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -149,19 +166,20 @@ def programs(draw: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndar
 
 
 def test_the_stated_risk_is_kept_on_groups_that_are_fresh() -> None:
-    """Of the answers to fresh programs within 5 % are wrong, over many choices of a threshold by 12
-    programs; where cases are counted as if they had no groups, more are."""
+    """Of 400 choices of a threshold, each by 24 programs, few leave more than 5 % of the answers on
+    fresh programs wrong; where cases count as if they had no groups, several times as many do."""
     draw = np.random.default_rng(1)
-    answers, errors = {True: 0, False: 0}, {True: 0, False: 0}
+    fresh, fresh_right, _ = programs(draw, 400)
+    above = {True: 0, False: 0}
     for _ in range(400):
-        sure, right, groups = programs(draw, 12)
-        fresh, fresh_right, _ = programs(draw, 12)
+        sure, right, groups = programs(draw, 24)
         for grouped in (True, False):
             counted = groups if grouped else np.arange(len(sure))
             least = _threshold(sure, right, counted, 0.05) or 2.0
-            answers[grouped] += int((fresh >= least).sum())
-            errors[grouped] += int((~fresh_right[fresh >= least]).sum())
-    assert errors[True] / answers[True] <= 0.05 < errors[False] / answers[False]
+            said = fresh >= least
+            above[grouped] += bool(said.any() and (~fresh_right[said]).mean() > 0.05)
+    assert above[True] <= 0.15 * 400
+    assert above[False] > 2 * above[True]
 
 
 def test_what_is_unlike_training_is_not_answered() -> None:
@@ -212,11 +230,11 @@ def test_calibration_is_read_back_as_it_was() -> None:
 
 
 def test_a_calibration_of_an_earlier_version_has_a_group_for_each_case() -> None:
-    """It knows none; its thresholds stay what they were."""
+    """It knows none."""
     found = made(100)
     document = found.to_json()
     del document["group"]
-    assert gate(from_json(document), 0.1).sure == pytest.approx(gate(found, 0.1).sure, abs=1e-4)
+    assert gate(from_json(document), 0.2).sure == pytest.approx(gate(found, 0.2).sure, abs=1e-4)
 
 
 def test_many_easy_cases_of_desktops_promise_nothing_of_pages() -> None:
@@ -236,7 +254,7 @@ def test_many_easy_cases_of_desktops_promise_nothing_of_pages() -> None:
     assert "not sure enough" in each[False].judge(sure[0], 0.5).why
     answers = [each[True].judge(float(score), 0.5).answers for score in scores[:count]]
     assert sum(answer is not None for answer in answers) > 0.9 * count
-    assert gates(found, 0.3)[False].judge(4.0, 0.5).answers is True
+    assert gates(found, 0.4)[False].judge(4.0, 0.5).answers is True
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ from api.stages.model import schema
 from api.stages.model.folder import ModelError, find, load
 from api.stages.model.stage import ModelStage, load_stage
 from detectors.model.types import Event
+from lab.training.evaluating import Measured, cases_of, levels_left_out
+from lab.training.preferences import read_preferences
+from lab.training.training import Learner
 from tests.support.logs import filled
 from tests.training.conftest import Made
 from tests.training.synthetic import episode, fill, stray, submit, task
@@ -214,6 +218,24 @@ def test_measured_on_groups_left_out(
     )
     assert "auroc_length" in capsys.readouterr().out
     assert plot.read_text().startswith("<svg")
+
+
+@pytest.mark.slow
+def test_steps_are_measured_on_groups_left_out(made: Made) -> None:
+    """Beside whole episodes: each step of a success once, by what the rules said of it; of a level
+    for which a model was not calibrated there is no case."""
+    learner = Learner(read_preferences([made.preferences]))
+    wanted = [Measured("env"), Measured("rule", "step")]
+    wholes, steps = levels_left_out(learner, 0.05, wanted, outer=2)
+    assert sorted(case.id for case in wholes) == sorted(
+        one.id for one in learner.outcomes if one.source == "env"
+    )
+    assert sorted(case.id for case in steps) == sorted(
+        one.id for one in learner.outcomes if (one.source, one.level) == ("rule", "step")
+    )
+    assert {case.group for case in steps} == set(learner.groups)
+    blind = replace(made.model, calibration={})
+    assert cases_of(learner, blind, learner.groups, 0.05, wanted[1]) == []
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.stages.base import Opinion, Question
-from api.stages.model.calibration import gates, is_of_desktop, sigmoid
+from api.stages.model.calibration import GATE, gates, is_of_desktop, sigmoid
 from api.stages.model.features import FeatureReader, Row, rows_if_ended, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
 from api.stages.model.schema import NAMES
@@ -123,10 +123,11 @@ class ModelStage:
         return len(events) - log.reader.seq
 
     def digest(self, question: Question) -> str:
-        """Hash model, risk, what is asked and the features: nothing else is part of the answer."""
+        """Hash model, risk, how that chooses the threshold, what is asked and the features: nothing
+        else is part of the answer."""
         depends = (
-            f"{self.model.digest}\0{self.risk!r}\0{question.about}\0{question.terminal}"
-            f"\0{question.step}\0"
+            f"{self.model.digest}\0{self.risk!r}\0{GATE}\0{question.about}"
+            f"\0{question.terminal}\0{question.step}\0"
         )
         return hashlib.sha256(depends.encode() + self._rows(question).tobytes()).hexdigest()
 
