@@ -16,6 +16,7 @@ from agentd.fleet.membership import LeasedEpisode, Membership, instance_of
 from agentd.run.daemon import read_token, until_signal
 from agentd.run.daemon import run as run_episode
 from agentd.session.session import Session
+from agentd.uplink.http import CONNECTIONS
 from common.plain_answers import ASYNC_HOOKS, HEADERS
 
 GOODBYE_S = 2.0
@@ -31,7 +32,11 @@ async def join(settings: JoinSettings, stop: asyncio.Event | None = None) -> Non
     lock = StateLock(settings.state)
     try:
         async with httpx.AsyncClient(
-            base_url=settings.service, trust_env=False, headers=HEADERS, event_hooks=ASYNC_HOOKS
+            base_url=settings.service,
+            trust_env=False,
+            headers=HEADERS,
+            event_hooks=ASYNC_HOOKS,
+            limits=CONNECTIONS,
         ) as client:
             token = read_token(settings.token_file, "a token of scope sandbox")
             member = Member(

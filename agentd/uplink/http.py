@@ -19,6 +19,9 @@ from agentd.core.plan import EpisodePlan
 from agentd.core.problems import PROBLEM
 from common.trace_context import HEADER, TraceParent
 
+CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=50.0)
+"""Connections to the service: one that is idle for 50 seconds is closed here. The service keeps it
+for 75, and proxies mostly for 60."""
 MAX_RETRY_AFTER_S = 60.0
 """The longest wait that a service may ask for, in seconds."""
 

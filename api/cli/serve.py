@@ -53,6 +53,9 @@ from api.db.migrate import upgrade
 from api.rescoring.crews import cores
 from common.command_line import option
 
+KEEP_ALIVE_S = 75
+"""How long a connection may be idle between two requests, in seconds: longer than a client keeps
+it, so that none is closed on which a request is on its way."""
 BACKLOG = 2_048
 WORKERS, MAX_WORKERS = 4, 64
 MAX_PORT = 65_535
@@ -294,6 +297,7 @@ def _serve(
         access_log=False,
         backlog=BACKLOG,
         timeout_graceful_shutdown=5,
+        timeout_keep_alive=KEEP_ALIVE_S,
         ssl_certfile=serve.exposure.tls_cert,
         ssl_keyfile=serve.exposure.tls_key,
         forwarded_allow_ips=serve.exposure.forwarded_allow_ips,

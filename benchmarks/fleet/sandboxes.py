@@ -28,7 +28,7 @@ from agentd.session.settling import StepSealer
 from agentd.session.step_controller import Conductor
 from agentd.session.step_state import Steps
 from agentd.uplink.command_stream import CommandStream
-from agentd.uplink.http import Service
+from agentd.uplink.http import CONNECTIONS, Service
 from agentd.uplink.uploader import Shipper
 from benchmarks.fleet.tape import Tape, load
 
@@ -170,6 +170,7 @@ async def main(service: str, token: str, first: int, count: int, folder: Path) -
             trust_env=False,
             verify=context,
             event_hooks={"request": [requests.note]},
+            limits=CONNECTIONS,
         )
         for _ in range(count)
     ]

@@ -10,12 +10,18 @@ import httpx
 from milestoned_client.plain_answers import ASYNC_HOOKS, HEADERS, HOOKS
 from milestoned_client.sockets import socket_of
 
+LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=50.0)
+"""Of a pool for addresses: a connection that is idle for 50 seconds is closed here. The service
+keeps it for 75, and proxies mostly for 60."""
+
 
 class AsyncConnections:
     """The pools of an asyncio client. ``transport`` stands for the network, in tests."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport | None) -> None:
-        self.http = httpx.AsyncClient(transport=transport, headers=HEADERS, event_hooks=ASYNC_HOOKS)
+        self.http = httpx.AsyncClient(
+            transport=transport, headers=HEADERS, event_hooks=ASYNC_HOOKS, limits=LIMITS
+        )
         self._sockets: dict[str, httpx.AsyncClient] = {}
 
     def route(self, url: str) -> tuple[httpx.AsyncClient, str]:
@@ -41,7 +47,9 @@ class Connections:
     """The pools of a blocking client, for any number of threads."""
 
     def __init__(self, transport: httpx.BaseTransport | None) -> None:
-        self.http = httpx.Client(transport=transport, headers=HEADERS, event_hooks=HOOKS)
+        self.http = httpx.Client(
+            transport=transport, headers=HEADERS, event_hooks=HOOKS, limits=LIMITS
+        )
         self._sockets: dict[str, httpx.Client] = {}
         self._opening = threading.Lock()
 
