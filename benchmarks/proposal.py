@@ -77,11 +77,17 @@ def main(argv: list[str]) -> int:
     table = table_of(asked.folder, asked.learned)
     print(table)
     if asked.into is not None:
-        page = asked.into.read_text("utf-8")
-        before, _, rest = page.partition(BEGIN)
-        _, _, after = rest.partition(END)
-        asked.into.write_text(f"{before}{BEGIN}{table}{END}{after}", "utf-8")
+        write_into(asked.into, table, BEGIN, END)
     return 0
+
+
+def write_into(page: Path, table: str, begin: str, end: str) -> None:
+    """Put a table between its marks in a page. Raises `ValueError` where the page lacks them."""
+    before, mark, rest = page.read_text("utf-8").partition(begin)
+    _, last, after = rest.partition(end)
+    if not mark or not last:
+        raise ValueError(f"{page}: expected the marks {begin.strip()!r} and {end.strip()!r}")
+    page.write_text(f"{before}{begin}{table}{end}{after}", "utf-8")
 
 
 def table_of(folder: Path, learned: int = LEARNED) -> str:

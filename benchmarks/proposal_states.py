@@ -25,7 +25,7 @@ import orjson
 from api.proposal.mining import RecordedRun, propose
 from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.tasks.task_files import check_task, load_task_yaml
-from benchmarks.proposal import PageCounts, count_verdict, share, sum_counts
+from benchmarks.proposal import PageCounts, count_verdict, share, sum_counts, write_into
 from detectors.engine.engine import Engine
 from detectors.model.types import Event
 from detectors.task.ruleset import Ruleset, compile_task
@@ -36,32 +36,42 @@ from tests.importing.heard import Browser
 from tests.support.logs import ORIGIN, episode, log, went
 
 EACH = 3
+BEGIN, END = "<!-- python -m benchmarks.proposal_states -->\n", "\n<!-- end of states -->"
 TEXTS = frozenset(("body", "description", "snippet", "notes", "bio"))
 """Under these keys stand texts that a run may change without having anything to do with its task."""
 STATE = f"{ORIGIN}/api/state"
 
 
 def main(argv: list[str]) -> int:
-    """Print a row for each application and their sum."""
+    """Print a row for each application, as it is judged, and their sum."""
     parser = argparse.ArgumentParser(
         "benchmarks.proposal_states", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--every", type=int, default=1, help="each n-th task of an application (1)")
+    parser.add_argument("--into", type=Path, help="write the table between its marks here")
     asked = parser.parse_args(argv)
+    lines: list[str] = []
+
+    def add(line: str) -> None:
+        lines.append(line)
+        print(line, flush=True)
+
     total, undecided = PageCounts(), 0
-    print("| application | right runs paid | wrong runs paid | not known | tasks undecided |")
-    print("| --- | --- | --- | --- | --- |")
+    add("| application | right runs paid | wrong runs paid | not known | tasks undecided |")
+    add("| --- | --- | --- | --- | --- |")
     for app in infinity.read_applications(asked.folder):
         found = [judge_task(app, about) for about in app.tasks[:: asked.every]]
         counts = sum_counts([one for one in found if one is not None])
-        print(_row(app.name, counts, found.count(None)), flush=True)
+        add(_row(app.name, counts, found.count(None)))
         total = sum_counts([total, counts])
         undecided += found.count(None)
-    print(_row("all", total, undecided))
+    add(_row("all", total, undecided))
     agreed = total.right_paid + total.wrong_unpaid
-    print(f"\nAgreement {share(agreed, total.judged)}.")
-    print(f"Wrong runs paid {share(total.wrong_paid, total.wrong_paid + total.wrong_unpaid)}.")
+    add(f"\nAgreement {share(agreed, total.judged)}.")
+    add(f"Wrong runs paid {share(total.wrong_paid, total.wrong_paid + total.wrong_unpaid)}.")
+    if asked.into is not None:
+        write_into(asked.into, "\n".join(lines), BEGIN, END)
     return 0
 
 

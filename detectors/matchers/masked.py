@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from detectors.matchers import third_party
+from detectors.matchers.path_filters import path_without
 from detectors.matchers.plain import literal, normal, number
 from detectors.matchers.structure import Items, Nothing, Object
 from detectors.matchers.structures import JsonPath, is_assignable
@@ -37,10 +38,15 @@ def is_masked(value: object) -> bool:
 
 
 def hides_choice(path: str, document: object) -> bool:
-    """Whether a JSON Path chooses among values by one that was masked: its filter names the key."""
-    return "?" in path and any(
-        key and key in path for key, text in _texts(document) if MASK in text
-    )
+    """Whether a JSON Path chooses among values by one that was masked: its filter names the key,
+    and all else that it asks holds of a value with something masked in it."""
+    if "?" not in path:
+        return False
+    keys = {key for key, text in _texts(document) if MASK in text and key and key in path}
+    if not keys:
+        return False
+    chosen = path_without(path, keys)
+    return chosen is None or any(map(is_masked, third_party.json_values(chosen, document)))
 
 
 def _texts(value: object) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from urllib.parse import parse_qsl, urlencode
 
-from api.suggestions.drawn_texts import is_moment, looks_drawn
+from api.suggestions.drawn_texts import UUID, is_moment, looks_drawn
 from api.suggestions.event_values import is_of_the_page
 from detectors.model.json_value import JsonObject, JsonValue, read_object, read_text
 from lab.benchmarks.dates import day_of, is_named
@@ -25,6 +25,8 @@ ANY = "^.*$"
 _OF_REQUESTS, _OF_ANSWERS = ("query_params", "post_data"), ("response_content", "response_cookies")
 _KEYS = frozenset(("key", "token", "session", "sid"))
 """Parts of an address after which a site writes what it drew for the session."""
+_OWN_ID = frozenset(("id", "uuid", "guid", "ulid"))
+_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _NAME_SIGNS = re.compile(r"[^\w-]+")
 _DRAWN = "the site draws it for each request"
 _MASKED = "the daemon masks it"
@@ -108,7 +110,7 @@ class _CheckReading:
         is_fixed = isinstance(value, bool) or is_pattern(value)
         if is_fixed or self._is_told(text):
             return None
-        if _is_drawn(part, last, text):
+        if _is_drawn(part, last, text) or self._is_drawn_id(part, last, text):
             return _DRAWN
         if self._is_time_of_doing(last, value):
             return "when it was done"
@@ -131,6 +133,14 @@ class _CheckReading:
         is_made = part == "response_content" and self._expected.get("http_method") == "POST"
         is_id = not ID_WORDS.isdisjoint(words_of(name)[-1:])
         return is_made and is_id and value not in str(self._expected.get("url"))
+
+    def _is_drawn_id(self, part: str, name: str, value: str) -> bool:
+        """Whether a request gives what it makes an id that its page drew: a UUID or a ULID under
+        the id's own name. One under another name, such as `productId`, is of what was there
+        before."""
+        is_made = part == "post_data" and self._expected.get("http_method") == "POST"
+        is_own = name.lower() in _OWN_ID
+        return is_made and is_own and (_ULID.fullmatch(value) or UUID.fullmatch(value)) is not None
 
     def _is_told(self, text: str) -> bool:
         """Whether the instruction has the text."""

@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agentd.masking import Masker
 from agentd.masking.bodies import mask_body
-from detectors.matchers import StructureMatch, TextMatch
-from detectors.matchers.masked import judge_json, judge_part, judge_text
+from detectors.matchers import StructureMatch, TextMatch, third_party
+from detectors.matchers.masked import hides_choice, judge_json, judge_part, judge_text
 from detectors.model.types import Reward
 from tests.support.logs import ORIGIN, Said, episode, finished, ruleset, run
 
@@ -58,6 +60,13 @@ PLAIN_TEXTS: list[tuple[Any, str, bool | None]] = [
     ({"date": "2026-01-02"}, "2026-01-03", False),
 ]  # fmt: skip
 JSON_PATH = {"json": "$.items[?(@.token == 'x')].id", "value": 1}
+
+
+def chosen(condition: str) -> dict[str, Any]:
+    """The ids of the items that meet a condition, of which one is to be 1."""
+    return {"json": f"$.items[?{condition}].id", "value": 1}
+
+
 VALUES: list[tuple[Any, Any, bool | None]] = [
     ({"json": "$.city", "value": "Rome"}, {"city": "Rome", "token": "***"}, True),
     ({"json": "$.city", "value": "Oslo"}, {"city": "Rome", "token": "***"}, False),
@@ -69,6 +78,16 @@ VALUES: list[tuple[Any, Any, bool | None]] = [
     (JSON_PATH, {"items": [{"token": "***", "id": 1}]}, None),
     (JSON_PATH, {"items": [{"token": "y", "id": 1}], "password": "***"}, False),
     ("Rome", ["***"], False),
+    (chosen("@.token == 'x' && @.kind == 'a'"), {"items": [{"token": "***", "kind": "b", "id": 1}]}, False),
+    (chosen("@.token == 'x' && @.kind == 'a'"), {"items": [{"token": "***", "kind": "a", "id": 1}]}, None),
+    (chosen("@.kind == 'a' && @.token == 'x'"), {"items": [{"token": "y", "kind": "a", "id": 1}, {"token": "***", "kind": "b"}]}, False),
+    (chosen("@.token == 'x' || @.kind == 'a'"), {"items": [{"token": "***", "kind": "b", "id": 1}]}, None),
+    (chosen("!(@.token == 'x' && @.kind == 'a')"), {"items": [{"token": "***", "kind": "b", "id": 2}]}, None),
+    (chosen("@.token == 'x' && @.kind == '] && b'"), {"items": [{"token": "***", "kind": "a", "id": 1}]}, False),
+    (chosen("@.token == 'x' && @.kind == '] && b'"), {"items": [{"token": "***", "kind": "] && b", "id": 1}]}, None),
+    (chosen("@.at[0].token == 'x' && @.kind == 'a'"), {"items": [{"at": [{"token": "***"}], "kind": "a", "id": 1}]}, None),
+    (chosen("@.at[?@.token == 'x'] && @.kind == 'a'"), {"items": [{"at": [{"token": "***"}], "kind": "b", "id": 1}]}, False),
+    ({"json": "$.items[?@.token == 'x'].of[?@.kind == 'a']", "value": 1}, {"items": [{"token": "***", "of": []}]}, None),
 ]  # fmt: skip
 STRUCTURES: list[tuple[Any, Any, bool | None]] = [
     ({"string": ["x"]}, "***", None),
@@ -102,6 +121,42 @@ def test_of_a_json_value_what_was_asked_for_counts(
 @pytest.mark.parametrize(("wanted", "value", "verdict"), STRUCTURES)
 def test_of_a_structure_each_part_counts(wanted: Any, value: Any, verdict: bool | None) -> None:
     assert judge_part(StructureMatch.parse(wanted, ("value",)).root, value) is verdict
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries({key: st.sampled_from(["x", "y", "z"]) for key in "abc"}), max_size=4
+)
+CONDITIONS = st.lists(
+    st.builds("@.{} {} '{}'".format, st.sampled_from("abc"), st.sampled_from(["==", "!="]), st.sampled_from("xyz")),
+    min_size=1,
+    max_size=3,
+)  # fmt: skip
+
+
+def list_chosen(path: str, rows: list[dict[str, str]]) -> list[int]:
+    """The places of the rows that a path chooses."""
+    chosen = {id(row) for row in third_party.json_values(path, rows)}
+    return [n for n, row in enumerate(rows) if id(row) in chosen]
+
+
+@given(
+    rows=ROWS,
+    conditions=CONDITIONS,
+    joint=st.sampled_from([" && ", " || "]),
+    masks=st.sets(st.tuples(st.integers(0, 3), st.sampled_from("abc"))),
+)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_a_choice_that_is_called_known_is_the_same_whatever_was_masked(
+    rows: list[dict[str, str]], conditions: list[str], joint: str, masks: set[tuple[int, str]]
+) -> None:
+    path = f"$[?{joint.join(conditions)}]"
+    told = [
+        {key: "***" if (n, key) in masks else value for key, value in row.items()}
+        for n, row in enumerate(rows)
+    ]
+    if not hides_choice(path, told):
+        chosen = [list_chosen(path, document) for document in (rows, told)]
+        assert chosen[0] == chosen[1]
 
 
 def post(text: str, mime: str = FORM, **more: Any) -> Said:

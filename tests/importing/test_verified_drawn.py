@@ -28,6 +28,7 @@ from tests.importing.webarena.hars import entry, timed
 
 SITE = "http://forum.test"
 UUID, OTHER_UUID = "0b9f4c2e-7d1a-4f35-9c6e-2a7b18d3e501", "f1c3a6d8-91be-47ac-8d02-6be45c9f7a33"
+ULID, OTHER_ULID = "01ARZ3NDEKTSV4RRFFQ69G5FAV", "01BX5ZZKBKACTAV9WEVGEMMVRZ"
 HASH, OTHER_HASH = "9f86d081884c7d659a2feaa0c55ad015", "2c26b46b68ffc68ff99b453c1d304134"
 CARD = "4111 1111 1111 1111"
 DRAWN, MASKED, DONE = (
@@ -93,6 +94,9 @@ CASES: dict[str, Asked] = {
     "a card by its shape": posted("number", CARD, CARD, MASKED),
     "a key of JSON": in_json("_csrf", HASH, OTHER_HASH, DRAWN),
     "a request's id": in_json("requestId", UUID, OTHER_UUID, DRAWN),
+    "an id that the page gives": in_json("id", UUID, OTHER_UUID, DRAWN),
+    "by another name": in_json("uuid", UUID, OTHER_UUID, DRAWN),
+    "a ULID": in_json("id", ULID, OTHER_ULID, DRAWN),
     "when it was made": in_json(
         "createdAt", "2026-03-02T10:11:12.345Z", "2026-04-05T10:11:13Z", DONE
     ),
