@@ -70,6 +70,9 @@ def run(
     """Draft a rubric from a task's instruction by the judge's endpoint (MILESTONED_JUDGE_URL), or
     confirm a draft by a person or by labels. 0; 1 where the labels do not confirm it; 2 with what
     is wrong."""
+    if out is not None and out.exists():
+        print(f"--out {out}: expected a file that does not exist yet", file=sys.stderr)
+        return USAGE
     try:
         instruction = load_task_file(file, dict(set_)).instruction
         if confirm is not None and by_labels:

@@ -143,6 +143,10 @@ def test_a_draft_is_confirmed_by_a_person(
     assert main(["task", "rubric", str(task), "--out", str(out)]) == 0
     assert "left out same: it says what ordered says" in capsys.readouterr().out
     assert orjson.loads(out.read_bytes())["status"] == "draft"
+    drafted = out.read_bytes()
+    assert main(["task", "rubric", str(task), "--out", str(out)]) == 2
+    assert "expected a file that does not exist yet" in capsys.readouterr().err
+    assert out.read_bytes() == drafted  # somebody may have worked on it
     assert main(["task", "rubric", str(task), "--confirm", str(out)]) == 2
     assert "expected --by NAME" in capsys.readouterr().err
     assert main(["task", "rubric", str(task), "--confirm", str(out), "--by", "Anna"]) == 0
