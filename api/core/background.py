@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from api.core.errors import ProblemError, UnavailableError
+from common.backoff import retry_pause_s
 
 log = structlog.get_logger(__name__)
 
@@ -82,4 +83,4 @@ class PeriodicTask:
         """How long to wait where the turns before failed, so many in a row."""
         if self._max_retry_s is None:
             return self.retry_s
-        return min(self._max_retry_s, self.retry_s * 2.0 ** min(failures, 30))
+        return retry_pause_s(failures, self.retry_s, self._max_retry_s)

@@ -29,6 +29,7 @@ from api.telemetry.collector import Collector, CollectorDownError, TraceRefusedE
 from api.telemetry.outline import LogOutline
 from api.telemetry.spans import EpisodeTrace, TracedEpisode, trace_episode, unix_ns
 from api.telemetry.store import NextPart, PendingTrace, TraceExports
+from common.backoff import retry_pause_s
 from common.trace_context import TraceParent
 from detectors.model.rewards import RewardJson
 
@@ -157,7 +158,7 @@ class TraceExporter:
 
     async def _postpone(self, row: PendingTrace) -> float:
         """Put off the next part of an episode's trace; return for how many seconds."""
-        pause_s = min(MAX_REFUSED_S, EVERY_S * 2.0 ** min(row.attempts, 30))
+        pause_s = retry_pause_s(row.attempts, EVERY_S, MAX_REFUSED_S)
         await self._exports.postpone(row.id, pause_s)
         return pause_s
 
