@@ -14,7 +14,7 @@ import zlib
 from typing import BinaryIO, cast
 
 from agentd.readers.bounds import UNPACKED, DamagedError, HeavyError
-from agentd.readers.request import Facts, ReadRequest
+from agentd.readers.request import Facts, ReadRequest, without_empty
 
 MAX_ENTRIES = 1_000
 """Entries that are reported."""
@@ -39,13 +39,12 @@ def _zip_entry(member: zipfile.ZipInfo) -> Facts:
     """Describe one entry of a zip: name, size in bytes, and whether it is a folder, a link, or
     encrypted."""
     entry: Facts = {"name": member.filename.rstrip("/"), "size": member.file_size}
-    if member.is_dir():
-        entry["folder"] = True
-    if stat.S_ISLNK(member.external_attr >> 16):
-        entry["link"] = True
-    if member.flag_bits & 1:
-        entry["encrypted"] = True
-    return entry
+    what = {
+        "folder": member.is_dir(),
+        "link": stat.S_ISLNK(member.external_attr >> 16),
+        "encrypted": bool(member.flag_bits & 1),
+    }
+    return entry | without_empty(what)
 
 
 def read_tar(file: BinaryIO, request: ReadRequest) -> Facts:

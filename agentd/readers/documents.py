@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from agentd.readers.archives import bounded_zip
 from agentd.readers.bounds import MAX_ITEMS
-from agentd.readers.request import Facts, ReadRequest
+from agentd.readers.request import Facts, ReadRequest, without_empty
 from agentd.readers.sheets import damaged, open_document
 from agentd.readers.tables import sheet
 
@@ -39,18 +39,13 @@ def read_docx(file: BinaryIO, request: ReadRequest) -> Facts:
         if document.sections:
             first = document.sections[0]
             around = {"header": first.header, "footer": first.footer}
-            facts |= _without_empty({name: _text(part.paragraphs) for name, part in around.items()})
+            facts |= without_empty({name: _text(part.paragraphs) for name, part in around.items()})
     return facts
 
 
 def _table(table: Any) -> Facts:
     """Return a table's cells as rows of texts, under no name."""
     return sheet("", [[cell.text for cell in row.cells] for row in table.rows])
-
-
-def _without_empty(facts: Facts) -> Facts:
-    """Return the facts that say something; empty, false and missing ones are left out."""
-    return {name: value for name, value in facts.items() if value}
 
 
 def _paragraph(paragraph: Any) -> Facts:
@@ -126,7 +121,7 @@ def read_odt(file: BinaryIO, request: ReadRequest) -> Facts:
         marks = body.get_elements("//text:bookmark|//text:bookmark-start")
         around = {name: looks.around(name) for name in ("header", "footer")}
         return {
-            **_without_empty(around),
+            **without_empty(around),
             **({"bookmarks": {mark.name: True for mark in marks}} if marks else {}),
             "text": "\n".join(paragraph["text"] for paragraph in paragraphs),
             "paragraphs": paragraphs,
@@ -179,4 +174,4 @@ def _odt_paragraph(element: Any, looks: _OdtLooks) -> Facts:
         "level": int(level) if level else None,
         "bold": looks.is_bold(element),
     }
-    return {"text": element.inner_text, **_without_empty(found)}
+    return {"text": element.inner_text, **without_empty(found)}

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from agentd.readers.bounds import MAX_ITEMS, UNPACKED, DamagedError, HeavyError
-from agentd.readers.request import Facts, ReadRequest
+from agentd.readers.request import Facts, ReadRequest, without_empty
 from agentd.readers.texts import whole
 
 MAX_PAGE_BYTES = 32 << 20
@@ -109,22 +109,23 @@ def _wrapped(model: Any) -> dict[Any, Any]:
 
 def _drawio_cell(element: Any, outer: Any) -> tuple[str, Facts]:
     """A cell's id and facts; ``outer``: the object around it, if there is one."""
-    facts = _drawio_facts(element)
-    label = element.get("value") if outer is None else outer.get("label")
-    if label:
-        facts["value"] = label
-    return str(element.get("id") or (None if outer is None else outer.get("id"))), facts
+    if outer is None:
+        return str(element.get("id") or None), _drawio_facts(element, element.get("value"))
+    return str(element.get("id") or outer.get("id")), _drawio_facts(element, outer.get("label"))
 
 
-def _drawio_facts(element: Any) -> Facts:
-    """Describe one cell of a diagram: its ends, whether it is an edge, and its style by
-    property."""
-    found: Facts = {name: element.get(name) for name in ("source", "target") if element.get(name)}
-    if element.get("edge") == "1":
-        found["edge"] = True
-    if element.get("style"):
-        found["style"] = _style(element.get("style"), "=")
-    return found
+def _drawio_facts(element: Any, label: str | None) -> Facts:
+    """Describe one cell of a diagram: its ends, whether it is an edge, its style by property, and
+    its label as its value."""
+    style = element.get("style")
+    found = {
+        "source": element.get("source"),
+        "target": element.get("target"),
+        "edge": element.get("edge") == "1",
+        "style": style and _style(style, "="),
+        "value": label,
+    }
+    return without_empty(found)
 
 
 def _style(text: str, mark: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import BinaryIO
 
 from agentd.readers.bounds import DamagedError
-from agentd.readers.request import Facts, ReadRequest
+from agentd.readers.request import Facts, ReadRequest, without_empty
 
 _GENERAL = {
     "title": "title",
@@ -48,7 +48,7 @@ def read_media(file: BinaryIO, request: ReadRequest) -> Facts:
         "subtitles": [_track(track, _SUBTITLES) for track in tracks if track.track_type == "Text"],
     }
     titles = _track(general, _GENERAL)
-    facts |= {name: value for name, value in titles.items() if value}
+    facts |= without_empty(titles)
     return {name: value for name, value in facts.items() if value is not None}
 
 

@@ -28,3 +28,8 @@ class ReadAnswer(TypedDict, total=False):
     cut: bool
     reason: str
     ms: int
+
+
+def without_empty(facts: Facts) -> Facts:
+    """Return the facts that say something; empty, false and missing ones are left out."""
+    return {name: value for name, value in facts.items() if value}

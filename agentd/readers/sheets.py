@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from agentd.readers.archives import bounded_zip
 from agentd.readers.bounds import MAX_ITEMS, DamagedError
-from agentd.readers.request import Facts, ReadRequest
+from agentd.readers.request import Facts, ReadRequest, without_empty
 from agentd.readers.tables import sheet
 from agentd.readers.texts import whole
 
@@ -87,21 +87,15 @@ def _sheet(page: Any, written: Any) -> Facts:
         "max_col": min(page.max_column, MAX_COLUMNS),
     }
     rows = [list(row) for row in page.iter_rows(**area, values_only=True)]
-    facts = sheet(page.title, rows)
-    formulas = _formulas(written.iter_rows(**area))
-    if formulas:
-        facts["formulas"] = formulas
-    bold = _bold(page.iter_rows(**area))
-    if bold:
-        facts["bold"] = bold
-    if page.sheet_state != "visible":
-        facts["hidden"] = True
-    if page.freeze_panes:
-        facts["frozen"] = page.freeze_panes
-    if page.merged_cells.ranges:
-        facts["merged"] = [str(merged) for merged in page.merged_cells.ranges]
-    facts["size"] = [page.max_row, page.max_column]
-    return facts
+    looks = {
+        "formulas": _formulas(written.iter_rows(**area)),
+        "bold": _bold(page.iter_rows(**area)),
+        "hidden": page.sheet_state != "visible",
+        "frozen": page.freeze_panes,
+        "merged": [str(merged) for merged in page.merged_cells.ranges],
+    }
+    size = [page.max_row, page.max_column]
+    return sheet(page.title, rows) | without_empty(looks) | {"size": size}
 
 
 def _formulas(rows: Iterable[Iterable[Any]]) -> dict[str, Any]:

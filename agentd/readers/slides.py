@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from agentd.readers.archives import bounded_zip
-from agentd.readers.request import Facts, ReadRequest
+from agentd.readers.request import Facts, ReadRequest, without_empty
 from agentd.readers.sheets import damaged, open_document
 
 MAX_SLIDES = 300
@@ -40,14 +40,13 @@ def _slide(slide: Any) -> Facts:
         "images": sum(hasattr(shape, "image") for shape in shapes),
         "layout": slide.slide_layout.name,
     }
-    if shapes.title is not None and shapes.title.text_frame.text:
-        facts["title"] = shapes.title.text_frame.text
-    if slide.element.xpath(_PPTX_TRANSITION):
-        facts["transition"] = True
     notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-    if notes and notes.text:
-        facts["notes"] = notes.text
-    return facts
+    some = {
+        "title": shapes.title and shapes.title.text_frame.text,
+        "transition": bool(slide.element.xpath(_PPTX_TRANSITION)),
+        "notes": notes and notes.text,
+    }
+    return facts | without_empty(some)
 
 
 def read_odp(file: BinaryIO, request: ReadRequest) -> Facts:
@@ -75,11 +74,8 @@ def _odp_slide(document: Any, page: Any) -> Facts:
         "shapes": [_shape_type(shape) for shape in shapes],
     }
     notes = [text for part in page.get_elements("presentation:notes") for text in _paragraphs(part)]
-    if notes:
-        facts["notes"] = "\n".join(notes)
-    if _odp_transition(document, page):
-        facts["transition"] = True
-    return facts
+    some = {"notes": "\n".join(notes), "transition": _odp_transition(document, page)}
+    return facts | without_empty(some)
 
 
 def _paragraphs(element: Any) -> list[str]:
