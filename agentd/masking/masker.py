@@ -4,7 +4,7 @@ told values."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
@@ -41,15 +41,15 @@ _USER_OPTIONS = frozenset({"-u", "--user", "--proxy-user", "-U"})
 
 class Masker:
     """What counts as a secret: the documented names and shapes, and the further ``names`` that task
-    and operator gave.
+    and operator gave; ``shown``: cookies that are none by the word of the task's author (messages,
+    settings).
 
     A source that learns of more (the browser's, of password fields' values) extends `is_secret`.
     """
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
+    def __init__(self, names: Iterable[str] = (), *, shown: Collection[str] = ()) -> None:
         self._names = frozenset(parts for name in names if (parts := words(name)))
-        self.shown: frozenset[str] = frozenset()
-        """Cookies that are no secrets by the word of the task's author: messages, settings."""
+        self._shown = frozenset(shown)
 
     def is_secret_name(self, name: str) -> bool:
         """Return whether a field, parameter, key, header or option of this name holds a secret."""
@@ -100,7 +100,7 @@ class Masker:
         """Mask one cookie; only those that a task shows keep their value, and secrets in it are
         masked there too."""
         name, mark, value = part.strip().partition("=")
-        if name in self.shown and not self.is_secret_name(name):
+        if name in self._shown and not self.is_secret_name(name):
             return f"{name}={self.mask_text(value)}"
         return f"{name}={MASK}" if mark else MASK
 

@@ -12,7 +12,6 @@ from itertools import chain
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.state.capture_plan import CapturePlan
-from agentd.sources.cdp.state.masking import Secrets
 from agentd.sources.cdp.state.state import CdpObservation
 from detectors.model.json_value import (
     JsonObject,
@@ -49,8 +48,7 @@ class CdpReading:
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Fold message after message, as the daemon would have."""
-        fold = Normaliser("", "", CapturePlan.everything())
-        fold.browser.secrets = Secrets(more=mask)
+        fold = Normaliser("", "", CapturePlan.everything(tuple(mask), tape.shown))
         fold.browser.settled = True
         mains = _introduce(fold, self._log)
         steps, unfinished = _Steps(tape, fold, mains), _Unfinished()

@@ -86,8 +86,7 @@ def record(
     importer = format.importer()
     with source.part(""):  # what an importer did not name a place for
         found = importer.read(source)
-    tape = Tape()
-    tape.shown = frozenset(cookies)
+    tape = Tape(shown=cookies)
     about: dict[str, JsonValue] = {
         "format": format.name,
         "sha256": source.sha256,

@@ -109,8 +109,8 @@ class HarReading:
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Every page's step, every entry's chain, in the order of their times."""
         exchanges, pages = list(self._exchanges()), PageFrames()
-        secrets = tape.secrets = Secrets(names=secret_fields(exchanges), more=mask)
-        secrets.shown = tape.shown
+        names = secret_fields(exchanges)
+        secrets = tape.secrets = Secrets(names=names, more=mask, shown=tape.shown)
         timed = [*self._page_tellings(secrets), *self._chains(exchanges, secrets)]
         for telling in sorted(timed, key=lambda telling: telling.at):
             tape.play(_played(pages, telling))

@@ -24,16 +24,15 @@ _OWN = ("journal", "steps")
 
 class Tape:
     """``lines`` are the events so far; ``step`` is the one that runs, or the last one (-1 before
-    the first)."""
+    the first); ``shown``: cookies whose values are no secrets, as the operator says."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: Collection[str] = ()) -> None:
         self.lines: list[bytes] = []
         self.step = -1
         self.at = 0
         self.secrets: Masker | None = None
         """Masks the texts of pages; None: they come masked."""
-        self.shown: frozenset[str] = frozenset()
-        """Cookies whose values are no secrets, as the operator says."""
+        self.shown = frozenset(shown)
         self.is_truncated = False
         """Whether what is recorded was cut off, so that its last state is no end of a task."""
         self._ended = True

@@ -51,10 +51,12 @@ def read(source: SourceFile) -> TraceReading:
 
 class TraceSecrets(Secrets):
     """The mask of a trace: what its password fields are called and hold is masked wherever it comes
-    again."""
+    again. ``more``, ``shown``: as of `Masker`."""
 
-    def __init__(self, more: Sequence[str], names: set[str], values: set[str]) -> None:
-        super().__init__(names=names, more=more)
+    def __init__(
+        self, more: Sequence[str], names: set[str], values: set[str], shown: frozenset[str]
+    ) -> None:
+        super().__init__(names=names, more=more, shown=shown)
         self._values = values
 
     def is_secret(self, name: str, value: str) -> bool:
@@ -90,7 +92,7 @@ class TraceReading:
         origin = _origin(trace)
         exchanges = list(self._exchanges(origin))
         reader.secrets[0].update(secret_fields(exchanges))
-        masker = tape.secrets = TraceSecrets(mask, *reader.secrets)
+        masker = tape.secrets = TraceSecrets(mask, *reader.secrets, tape.shown)
         pages = TracePages(trace, facts, masker)
         moments = [
             *self._calls(pages, origin),

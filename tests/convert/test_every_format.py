@@ -17,7 +17,17 @@ from detectors.task.ruleset import compile_task
 from lab.convert import Conversion, convert
 from lab.convert.formats import FORMATS, recognise
 from lab.convert.source import SourceFile
-from tests.convert.hand_made import SECRET, one_of_each
+from tests.convert.hand_made import (
+    SECRET,
+    asked,
+    cdp,
+    entry,
+    har,
+    one_of_each,
+    trace_rows,
+    trace_zip,
+    write,
+)
 from tests.convert.making import converted, gaps, of
 
 every_format = pytest.mark.parametrize("format", FORMATS)
@@ -153,3 +163,34 @@ def test_who_vouches_for_a_part_gets_numbers_for_it(tmp_path: Path) -> None:
 def test_every_kind_that_formats_claim_to_show_is_one(tmp_path: Path) -> None:
     for name, path in one_of_each(tmp_path).items():
         assert FORMATS[name].importer().read(SourceFile(path)).shows <= set(KINDS)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("format", ["har", "trace", "cdp"])
+def test_a_cookie_is_told_where_the_operator_says_that_it_is_no_secret(
+    format: str, tmp_path: Path
+) -> None:
+    cookies = "theme=dark; basket=b1"
+    url = "http://shop.example/"
+    exchange = entry(url, 0, headers=[{"name": "Cookie", "value": cookies}])
+    of_page = {**exchange, "_monotonicTime": 145.0, "_frameref": "frame@1"}
+    network = [{"type": "resource-snapshot", "snapshot": of_page}]
+    paths = {
+        "har": write(tmp_path / "a.har", har(exchange)),
+        "trace": trace_zip(tmp_path / "trace.zip", trace_rows(8), network),
+        "cdp": write(
+            tmp_path / "log.json",
+            [
+                asked("1", url, 1.0, request={"headers": {"Cookie": cookies}}),
+                cdp("Network.responseReceived", 1.2, requestId="1", response={"status": 200}),
+                cdp("Network.loadingFinished", 1.3, requestId="1"),
+            ],
+        ),
+    }
+
+    def sent(*shown: str) -> str:
+        events = converted(paths[format], tmp_path, cookies=shown)
+        [told, *_] = (event.data["headers"] for event in events if "headers" in event.data)
+        return str(told["cookie"])
+
+    assert sent() == "theme=***; basket=***"
+    assert sent("theme") == "theme=dark; basket=***"

@@ -131,8 +131,12 @@ class CdpSource:
 
         connection = await self._connect()
         script = PageScript.new(self._plan)
-        live = self._live = _AttachmentRun(connection, script, self._asks, tell, self._patience)
-        live.normaliser.browser.documents = self._documents
+        fold = Normaliser(
+            script.binding, script.salt, self._asks, live=True, documents=self._documents
+        )
+        live = self._live = _AttachmentRun(
+            connection, script, self._asks, tell, self._patience, fold
+        )
         reader = asyncio.create_task(connection.run(live.take))
         try:
             await self._attach(live, reader, tell)
@@ -218,9 +222,10 @@ class _AttachmentRun:
         asks: CapturePlan,
         sink: Sink,
         patience: Patience,
+        normaliser: Normaliser,
     ) -> None:
         self._patience = patience
-        self.normaliser = Normaliser(script.binding, script.salt, asks, live=True)
+        self.normaliser = normaliser
         self.attachment = SessionSetup(connection, script, asks=asks, feed=self._feed)
         self._connection = connection
         self._trees = PageTrees(asks.tree_bytes, self.normaliser.browser.secrets)

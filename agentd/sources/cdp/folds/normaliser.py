@@ -54,13 +54,25 @@ TargetHandler = Callable[[BrowserState, str, Any], Iterable[CdpObservation]]
 
 class Normaliser:
     """The state of one attachment to one browser: a table from its messages to handlers, which
-    return what is seen in one. ``live``: somebody asks the browser what the folds need."""
+    return what is seen in one. ``live``: somebody asks the browser what the folds need;
+    ``documents``: those of an earlier attachment, as in `BrowserState`, to go on with."""
 
-    def __init__(self, binding: str, salt: str, plan: CapturePlan, *, live: bool = False) -> None:
-        secrets = Secrets(salt, more=plan.mask)
-        secrets.shown = plan.cookies
-        self.browser = BrowserState(secrets, live=live, wanted=plan.kinds)
-        self.browser.guards = live and plan.guards
+    def __init__(
+        self,
+        binding: str,
+        salt: str,
+        plan: CapturePlan,
+        *,
+        live: bool = False,
+        documents: dict[str, str] | None = None,
+    ) -> None:
+        self.browser = BrowserState(
+            Secrets(salt, more=plan.mask, shown=plan.cookies),
+            live=live,
+            wanted=plan.kinds,
+            documents={} if documents is None else documents,
+            guards=live and plan.guards,
+        )
         self.network = Network(plan, live=live)
         self.visual = Visual(plan.visual, self.browser.secrets)
         self._binding = binding

@@ -244,14 +244,18 @@ class Network:
     ) -> Request:
         """Return a request with what is known before its answer: its kind, session, and who may
         answer it."""
-        loader = params.get("loaderId", "")
-        request = Request({}, type_of(params), session, loader, via=session.via)
-        request.heads = Heads() if self._plan.headers else None
-        request.wire = self.extra_info.take_hops(params["requestId"])
-        request.worker_known = bool(self._service_workers)
-        request.secrets = browser.secrets
-        request.as_of = browser.secrets.news
-        return request
+        return Request(
+            {},
+            type_of(params),
+            session,
+            params.get("loaderId", ""),
+            via=session.via,
+            heads=Heads() if self._plan.headers else None,
+            wire=self.extra_info.take_hops(params["requestId"]),
+            worker_known=bool(self._service_workers),
+            secrets=browser.secrets,
+            as_of=browser.secrets.news,
+        )
 
     def _stream_answer(self, number: str, request: Request, about: RequestData) -> None:
         """Have the answer's body streamed, where it is wanted and may be gone before it can be

@@ -78,9 +78,12 @@ class CapturePlan:
         )
 
     @classmethod
-    def everything(cls) -> CapturePlan:
+    def everything(
+        cls, mask: tuple[str, ...] = (), cookies: frozenset[str] = frozenset()
+    ) -> CapturePlan:
         """For a log that holds what it holds: nothing has to be fetched for it."""
-        return cls(_all, _all, None, None, frozenset(KINDS))
+        kinds = frozenset(KINDS)
+        return cls(_all, _all, None, None, kinds, mask=mask, cookies=cookies)
 
     @property
     def headers(self) -> bool:

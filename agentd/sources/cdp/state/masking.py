@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from agentd.masking import MASK, Masker
@@ -36,7 +36,7 @@ _OPENS = "([{<\"'`\u201c\u201e\u2018"
 
 class Secrets(Masker):
     """The mask of one attachment. ``salt`` goes before every value that is hashed; ``more``:
-    further names that task and operator gave."""
+    further names that task and operator gave; ``shown``: as of `Masker`."""
 
     def __init__(
         self,
@@ -44,8 +44,10 @@ class Secrets(Masker):
         names: Iterable[str] = (),
         hashes: Iterable[int] = (),
         more: Iterable[str] = (),
+        *,
+        shown: Collection[str] = (),
     ) -> None:
-        super().__init__(more)
+        super().__init__(more, shown=shown)
         self.salt = salt
         self.names = dict.fromkeys(names)
         self.hashes = dict.fromkeys(hashes)
