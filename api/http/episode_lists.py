@@ -22,14 +22,13 @@ from api.http.dependencies import SearchPart
 from api.http.describe import problems
 from api.http.json_route import JsonRoute
 from api.http.parameters import DIGITS
-from api.http.support import READ, AnswerShape, Body, answer, parts_of
+from api.http.support import KEY_AND_VALUE, READ, AnswerShape, Body, answer, parts_of
 from api.rewards.sampling import EpisodeSampler, Pick, SampleQuery
 
 router = APIRouter(tags=["episodes"], route_class=JsonRoute)
 MAX_PAGE, MAX_SAMPLE = 500, 1_000
-LABEL = r"^[^=]+=.*$"
 Total = Annotated[float, Field(ge=-1e9, le=1e9)]
-LabelFilter = Annotated[str, Field(max_length=1_200, pattern=LABEL)]
+LabelFilter = Annotated[str, Field(max_length=1_200, pattern=KEY_AND_VALUE)]
 
 
 class EpisodesShape(AnswerShape):
@@ -83,7 +82,7 @@ async def list_episodes(
     task: Annotated[str | None, Query(max_length=512)] = None,
     status: Status | None = None,
     outcome: Outcome | None = None,
-    label: Annotated[str | None, Query(pattern=LABEL, description="KEY=VALUE")] = None,
+    label: Annotated[str | None, Query(pattern=KEY_AND_VALUE, description="KEY=VALUE")] = None,
     finding: Finding | None = None,
     opener: Annotated[str | None, Query(description="The id of the token that opened it.")] = None,
     least: Annotated[Total | None, Query(description="The total is at least this.")] = None,

@@ -10,7 +10,7 @@ from pydantic import Field
 from api.blame.masking import MASK_CAUSES, MaskCause
 from api.cascade.submitted import MAX_EVENTS, MAX_PICTURES
 from api.core.frames import MAX_NUMBER
-from api.http.support import Body
+from api.http.support import SHA256, Body
 from detectors.engine.attribution import Credit
 
 NO_NUL = r"^[^\x00]*$"
@@ -89,7 +89,7 @@ class SubmitEvidence(Body):
         Field(default_factory=list, max_length=MAX_EVENTS),
     ]
     pictures: Annotated[
-        list[Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]],
+        list[Annotated[str, Field(pattern=SHA256)]],
         Field(default_factory=list, max_length=MAX_PICTURES),
     ]
     wait_ms: Wait = 10_000

@@ -47,6 +47,7 @@ METRICS = frozenset(("admin", "metrics"))
 SANDBOX = frozenset(("admin", "sandbox"))
 HINTS = frozenset(("admin", "hints"))
 MAX_SEQ = 2**63 - 1
+KEY_AND_VALUE, SHA256 = r"^[^=]+=.*$", r"^[0-9a-f]{64}$"
 DEPTH = 100
 """How deep a body may be nested: what becomes an event fits into a segment."""
 MAX_VALUES = 1_000_000
@@ -275,6 +276,13 @@ def parse_body(model: type[Model], body: bytes) -> Model:
     return message
 
 
+_PATTERNS = {
+    KEY_AND_VALUE: "KEY=VALUE",
+    SHA256: "a sha256, 64 hexadecimal digits",
+}
+"""What the patterns of shapes say in words."""
+
+
 def invalid_error(errors: Any) -> InvalidError:
     """Pydantic's errors as the house says them: path, value, wanted."""
     problems = [
@@ -282,16 +290,18 @@ def invalid_error(errors: Any) -> InvalidError:
         for e in errors
     ]
     first = problems[0]
-    link = ", wanted " if errors[0]["type"] == "literal_error" else ": "
+    link = ": " if first["wanted"] == errors[0]["msg"] else ", wanted "
     return InvalidError(
         f"{first['path']}: got {first['value']}{link}{first['wanted']}", errors=problems
     )
 
 
 def _expected(error: Any) -> str:
-    """What was expected in place of a value: the choices by their names, else Pydantic's words."""
+    """What was expected in place of a value: the choices by their names, what a pattern stands for,
+    else Pydantic's words."""
     if error["type"] != "literal_error":
-        return str(error["msg"])
+        pattern = error.get("ctx", {}).get("pattern")
+        return _PATTERNS.get(pattern, str(error["msg"]))
     return "one of " + ", ".join(re.findall(r"'([^']*)'", error["ctx"]["expected"]))
 
 

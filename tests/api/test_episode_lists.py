@@ -58,7 +58,7 @@ async def test_what_is_listed(service: Service, query: dict[str, str], names: li
         ({"limit": "0"}, "limit"),
         ({"limit": "501"}, "limit"),
         ({"since": "yesterday"}, "since"),
-        ({"label": "policy"}, "label"),
+        ({"label": "policy"}, "label: got 'policy', wanted KEY=VALUE"),
         ({"sort": "fastest"}, "sort"),
         ({"cursor": "!"}, "cursor: got '!', expected `next` of a page with sort=newest, or none"),
         ({"cursor": "WyJiZXN0IiwwLjUsImVwIl0"}, "expected `next` of a page with sort=newest"),

@@ -68,7 +68,10 @@ async def test_what_the_log_has_is_journalled(
         ({"events": [2]}, "2 is step.began, expected an event that a source observed"),
         ({"events": [SEEN, 4]}, "4 is agent.answered, expected an event that a source observed"),
         ({"pictures": [OTHER]}, "was not taken in this episode"),
-        ({"pictures": ["../etc/passwd"]}, "pictures"),
+        (
+            {"pictures": ["../etc/passwd"]},
+            "pictures[0]: got '../etc/passwd', wanted a sha256, 64 hexadecimal digits",
+        ),
         ({"events": [0]}, "events"),
         ({"events": [SEEN] * 33}, "events"),
         ({"events": ["3"]}, "events"),
