@@ -94,13 +94,17 @@ def find_reached(
     """Return which milestones were reached in an episode of these rewards; ``baseline``: those that
     were so at its start."""
     certain: list[MilestoneJson] = []
+    unpaid: set[str] = set()
     for reward in rewards:
         certain += _list_certain(reward, unknown.by_step.get(reward["step"], ()))
+        if reward["reward"] is None:
+            unpaid.update(one["id"] for one in reward["milestones"] if one["value"] > 0)
     facts = _ReachFacts(
         values=_sum_values(certain),
         last_steps={one["id"]: one["step"] for one in certain},
         at_start={one["id"] for one in baseline},
         unknown=unknown,
+        unpaid=unpaid & set(unknown.revocable),
         is_whole=bool(rewards) and is_closed,
     )
     return {id: facts.tell(id) for id in ids}
@@ -109,17 +113,21 @@ def find_reached(
 @dataclass(frozen=True, slots=True)
 class _ReachFacts:
     """What the steps of an episode say of its milestones. ``values``: what each certainly came to,
-    by its id; ``last_steps``: the last step in which it did; ``is_whole``: the episode has steps
-    and is closed."""
+    by its id; ``last_steps``: the last step in which it did; ``unpaid``: those that a null step
+    reached and that may have been taken back since; ``is_whole``: the episode has steps and is
+    closed."""
 
     values: Mapping[str, float]
     last_steps: Mapping[str, int]
     at_start: Collection[str]
     unknown: UnknownMilestones
+    unpaid: Collection[str]
     is_whole: bool
 
     def tell(self, id: str) -> Reached:
         """Return whether a milestone was reached."""
+        if id in self.unpaid:
+            return "unknown"
         if abs(self.values.get(id, 0.0)) > _NOTHING:
             return "unknown" if self._may_be_revoked(id) else "yes"
         if not self.is_whole or any(id in ids for ids in self.unknown.by_step.values()):
@@ -128,8 +136,8 @@ class _ReachFacts:
 
     def _may_be_revoked(self, id: str) -> bool:
         """Return whether a step that is not known may have taken the milestone back."""
-        last_unknown = max(self.unknown.by_step, default=-1)
-        return id in self.unknown.revocable and last_unknown >= self.last_steps[id]
+        open_steps = (step for step, ids in self.unknown.by_step.items() if id in ids)
+        return id in self.unknown.revocable and max(open_steps, default=-1) >= self.last_steps[id]
 
 
 def count_reached(episodes: Sequence[ReachedMilestones], id: str) -> ReachCount:

@@ -28,8 +28,9 @@ class UnobservedStep(NamedTuple):
 
 class UnknownMilestones(NamedTuple):
     """What an episode leaves unknown: ``by_step``: the ids of the milestones that may have been
-    reached in a step that is not known, or only in part, by its number; ``revocable``: those that
-    any such step may have taken back."""
+    reached in a step that is not known, or only in part, by its number, or taken back in it;
+    ``revocable``: those that may be taken back, which a later step does not say if such a step did
+    not pay them."""
 
     by_step: Mapping[int, Collection[str]]
     revocable: Collection[str]
@@ -44,10 +45,9 @@ def find_unknown(rules: Ruleset, step: UnobservedStep) -> frozenset[str]:
     """Return the ids of the milestones that may have been reached in a step that is not known, or
     taken back: those with a condition that needs what was not observed, and all that rest on one.
 
-    A tier is not asked about such a step, so that what a tier decides is unknown too. Of what may
-    be taken back a later step does not say so if this one did not pay it: it is unknown as well.
+    A tier is not asked about such a step, so that what a tier decides is unknown too.
     """
-    unknown = _find_judged(rules) | _list_revocable(rules)
+    unknown = _find_judged(rules)
     for name in step.sources:
         unknown |= _find_of_source(rules, name, step.hidden)
     if step.is_goal_open:
@@ -57,8 +57,7 @@ def find_unknown(rules: Ruleset, step: UnobservedStep) -> frozenset[str]:
 
 
 def find_revocable(rules: Ruleset) -> frozenset[str]:
-    """Return the ids of the milestones that may be taken back: a step that is not known may have
-    done so."""
+    """Return the ids of the milestones that may be taken back."""
     return frozenset(add_dependents(rules, _list_revocable(rules)))
 
 

@@ -33,14 +33,20 @@ MILESTONES: Sequence[dict[str, object]] = (
         "revoke_on": {"element_clicked": {"name": "Undo"}},
         "when": {"element_clicked": {"name": "Save"}},
     },
+    {
+        "id": "filed",
+        "revoke_on": {"file_matches": {"name": "d.pdf"}},
+        "when": {"element_clicked": {"name": "File"}},
+    },
+    {"id": "after", "after": ["filed"], "when": {"url_reached": {"url": "/sale"}}},
     {"id": "kept", "must_hold_at_end": True, "when": {"url_reached": {"url": "/keep"}}},
     {"id": "done", "when": {"goal": {"requires": ["buy", "file"]}}},
 )
 IDS = [str(one["id"]) for one in MILESTONES]
 DEEDS: Sequence[Said] = (
     *(went(path) for path in ("/cart", "/sale", "/help", "/keep", "/")),
-    *(clicked(name) for name in ("Buy", "Reset", "Save", "Undo")),
-    *(created(name) for name in ("a.pdf", "b.pdf", "c.pdf")),
+    *(clicked(name) for name in ("Buy", "Reset", "Save", "Undo", "File")),
+    *(created(name) for name in ("a.pdf", "b.pdf", "c.pdf", "d.pdf")),
 )
 SOURCES = ("cdp", "files")
 SOURCE_OF = {"page.navigated": "cdp", "element.clicked": "cdp", "file.created": "files"}
@@ -75,7 +81,7 @@ def unknown(told: Mapping[str, Reached]) -> set[str]:
 def test_a_gap_of_the_files_leaves_the_pages_known() -> None:
     told = reached(rules(), [went("/cart")], [clicked("Buy"), *gap("files")], [])
     assert (told["cart"], told["buy"], told["help"]) == ("yes", "yes", "no")
-    assert unknown(told) == {"file", "both", "alone", "saved", "kept", "done"}
+    assert unknown(told) == {"file", "both", "alone", "filed", "after", "kept", "done"}
 
 
 def test_a_gap_of_the_browser_leaves_the_files_known() -> None:
@@ -116,6 +122,21 @@ def test_what_a_null_step_may_have_taken_back_is_unknown() -> None:
     saved = rules(next(one for one in MILESTONES if one["id"] == "saved"))
     assert reached(saved, [clicked("Save")], [*gap("cdp")], []) == {"saved": "unknown"}
     assert reached(saved, [*gap("cdp")], [clicked("Save")], []) == {"saved": "yes"}
+
+
+def test_what_a_gap_of_another_source_left_alone_is_known_also_if_it_can_be_taken_back() -> None:
+    """But for what the null step itself reached: it was not paid, and so a later step does not say
+    that it was taken back."""
+    saved = rules(
+        MILESTONES[0], next(one for one in MILESTONES if one["id"] == "saved"), MILESTONES[2]
+    )
+    assert reached(saved, [clicked("Save")], [*gap("files")], [])["saved"] == "yes"
+    assert (
+        reached(saved, [clicked("Save")], [*gap("files")], [clicked("Undo")], [])["saved"] == "no"
+    )
+    assert reached(saved, [clicked("Save")], [clicked("Undo"), *gap("files")], [])["saved"] == "no"
+    assert reached(saved, [*gap("files")], [])["saved"] == "no"
+    assert reached(saved, [clicked("Save"), *gap("files")], [])["saved"] == "unknown"
 
 
 @given(
