@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import benchmarks.proposal
+import benchmarks.proposal_states
 from lab.benchmarks import IMPORTERS, infinity
 from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
 from lab.benchmarks.osworld import coverage as osworld
@@ -46,6 +48,34 @@ def test_the_totals_that_are_published() -> None:
     assert rows("webcanvas")[-1] == ["**all**", "895", "829", "57", "5", "4"]
     assert rows("osworld")[-1] == ["all", "67", "20", "21", "20", "6", "52"]
     assert {name for name in IMPORTERS if published(name)} == set(IMPORTERS)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        (benchmarks.proposal.BEGIN, benchmarks.proposal.END),
+        (benchmarks.proposal_states.BEGIN, benchmarks.proposal_states.END),
+    ],
+    ids=["pages", "states"],
+)
+def test_proposed_goals_agree_with_the_verdicts_of_others(begin: str, end: str) -> None:
+    """At least 0.95 of what is decided, at most 1 % of wrong runs paid; the last row is the sum of
+    the others, and the lines below it say the same."""
+    table, _, said = PAGE.partition(begin)[2].partition(end)[0].partition("\n\n")
+    of = [[int(n) for n in re.findall(r"\d+", row.partition("|")[2])] for row in _counts(table)]
+    *rows_of, total = of
+    assert [sum(column) for column in zip(*rows_of, strict=True)] == total
+    right, all_right, wrong, all_wrong = total[:4]
+    judged, agreed = all_right + all_wrong, right + all_wrong - wrong
+    assert said.startswith(f"Agreement {agreed}/{judged} = ")
+    assert f"Wrong runs paid {wrong}/{all_wrong} = " in said
+    assert agreed >= 0.95 * judged
+    assert wrong <= 0.01 * all_wrong
+
+
+def _counts(table: str) -> list[str]:
+    """The rows of a table, without its head."""
+    return [line.removeprefix("|") for line in table.splitlines()[2:]]
 
 
 @test_osworld.needs_cases
