@@ -101,9 +101,9 @@ def health(service: DemoService) -> Any:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Do what the arguments name, then print the table and draw the curves."""
     given = read_arguments(arguments)
-    if not PYTHON.exists():
-        sys.exit(f"{PYTHON} is missing: tools/set-up-trainers .venv-trl trl makes it")
     if not given.again:
+        if not PYTHON.exists():
+            sys.exit(f"{PYTHON} is missing: tools/set-up-trainers .venv-trl trl makes it")
         start = make_start(given.folder, given.demos, given.parts, given.epochs, given.device)
         asked = [(kind, seed) for seed in range(given.seeds) for kind in given.kinds]
         with ThreadPoolExecutor(given.workers) as pool:

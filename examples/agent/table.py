@@ -61,6 +61,11 @@ class RunLog:
         found = [line for line in self.lines if line.get("evaluation") == name]
         return found[-1] if found else None
 
+    def reward_of_episode(self) -> tuple[float, float]:
+        """Return the mean reward of an episode in the first and in the last ten updates; what is
+        not known is left out."""
+        return _paid(self.updates[:10]), _paid(self.updates[-10:])
+
     def steps_of_success(self) -> tuple[float | None, float | None]:
         """Return the steps of a success at the start and at the end of training."""
         return _steps_of_won(self.updates[:10]), _steps_of_won(self.updates[-10:])
@@ -70,6 +75,11 @@ def success(updates: Sequence[Mapping[str, Any]]) -> float:
     """Return the share of the episodes, of those whose end is known, that reached the goal."""
     known = sum(line["known"] for line in updates)
     return sum(line["won"] for line in updates) / known if known else math.nan
+
+
+def _paid(updates: Sequence[Mapping[str, Any]]) -> float:
+    episodes = sum(line["episodes"] for line in updates)
+    return sum(line["total"] for line in updates) / episodes if episodes else math.nan
 
 
 def _steps_of_won(updates: Sequence[Mapping[str, Any]]) -> float | None:
@@ -106,7 +116,7 @@ def table(runs: Sequence[RunLog]) -> str:
     """Return the results as tables for Markdown: a row a run, then a row a kind."""
     heads = [f"steps to {share:.0%}" for share in THRESHOLDS]
     columns = ["reward", "seed", "steps", *heads, "unseen at the start", "unseen at the end"]
-    columns += ["steps a success", "alarms"]
+    columns += ["steps a success", "reward an episode", "alarms"]
     rows = [_row(run) for run in runs]
     lines = [columns, ["---"] * len(columns), *rows]
     whole = "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -123,6 +133,7 @@ def _row(run: RunLog) -> list[str]:
         _share(run.unseen("start")),
         _share(run.unseen("end")),
         f"{_number(before)} → {_number(after)}",
+        " → ".join(f"{paid:.2f}" for paid in run.reward_of_episode()),
         "not asked" if run.alarms is None else ", ".join(run.alarms) or "none",
     ]
 

@@ -48,7 +48,8 @@ def test_every_kind_of_reward_is_a_task(family: str, kind: str) -> None:
 
 
 def update(won: int, steps: int = 100, known: int = 24) -> Mapping[str, Any]:
-    return {"update": 1, "steps": steps, "known": known, "won": won, "steps_of_won": 3 * won}
+    episodes = {"episodes": known, "known": known, "won": won, "steps_of_won": 3 * won}
+    return {"update": 1, "steps": steps, **episodes, "total": won / 2}
 
 
 def test_thresholds_are_of_the_last_updates() -> None:
@@ -61,7 +62,7 @@ def test_thresholds_are_of_the_last_updates() -> None:
     (row,) = [line for line in table([run]).splitlines() if line.startswith("| sparse")]
     assert row == (
         "| sparse | 0 | 500 (cut off) | 400 | 500 | > 500 | not run | not run | 3.00 → 3.00 |"
-        " not asked |"
+        " 0.20 → 0.20 | not asked |"
     )
 
 
