@@ -91,7 +91,10 @@ async def test_what_is_typed_is_told_in_runs(browser: Chromium, page: Page, site
         ("Two", "a\nb", True),
         ("Pw", None, True),
     ]
-    assert watch.all("field.filled")[-1]["value"] == "put there at once"
+    values = [
+        data.get("value") for data in watch.all("field.filled") if data["element"]["name"] == "One"
+    ]
+    assert values[-1] == "put there at once", "of the other fields it may be told again after it"
 
 
 async def test_a_composed_text_is_typed_once(browser: Chromium, page: Page, site: Site) -> None:
