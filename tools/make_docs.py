@@ -36,6 +36,7 @@ def rules_page() -> str:
         + "# Rules\n\nA condition is `rule: {arguments}`. Composites take conditions in `of`; they"
         " can become untrue again where one of those can.\n"
     ]
+    out.append(_overview())
     for name, rule in rules().items():
         out.append(f"\n## {name}\n\n{_paragraphs(rule.doc)}\n")
         if isinstance(rule, Rule):
@@ -58,6 +59,24 @@ def rules_page() -> str:
             )
             out.append(f"\n{part}; version {rule.version}.\n")
     return "".join(out)
+
+
+def _overview() -> str:
+    """A row a rule: what it says in a sentence, its component, whether it can become untrue
+    again."""
+    lines = [
+        "| rule | component | can become untrue again | what it says |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, rule in rules().items():
+        first = _paragraphs(rule.doc).partition("\n\n")[0].partition(". ")[0].rstrip(".")
+        about = (
+            (f"`{rule.component}`", _can_end(rule))
+            if isinstance(rule, Rule)
+            else ("", "as its conditions")
+        )
+        lines.append(f"| [{name}](#{name}) | {' | '.join(about)} | {first}. |")
+    return "\n" + "\n".join(lines).replace(" |  | ", " | | ") + "\n"
 
 
 def _can_end(rule: Rule) -> str:
