@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.support.preloaded import Forked, launch
+from tests.support.small_disk import SmallDisk, needs_root
 
 MILESTONED = (sys.executable, "-m", "api.cli.main")
 
@@ -36,6 +37,17 @@ def launch_version(folder: Path) -> str:
     with (folder / "out").open("wb") as file:
         assert launch([*MILESTONED, "--version"], stdout=file).wait(60) == 0
     return (folder / "out").read_text()
+
+
+@needs_root
+def test_it_sees_a_disk_that_only_this_test_has(tmp_path: Path) -> None:
+    """A service that was forked wrote beside a full disk, and the test of that disk said nothing."""
+    with SmallDisk(tmp_path / "small", 20) as disk:
+        data = disk.folder / "data"
+        process = launch([*MILESTONED, "db", "upgrade", "--data", str(data)], cwd=disk.folder)
+        assert process.wait(60) == 0
+        assert (data / "milestoned.db").is_file()
+    assert not data.exists()
 
 
 def test_it_is_this_process_s_own_child_and_can_be_killed(tmp_path: Path) -> None:

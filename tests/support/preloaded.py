@@ -100,9 +100,9 @@ def launch(
     cwd: Path | None = None,
     start_new_session: bool = False,
 ) -> Any:
-    """Start a process as `subprocess.Popen` does: by a fork where the command is one of ours and
-    the linker is told nothing else."""
-    found = _program(command)
+    """Start a process as `subprocess.Popen` does: by a fork where the command is one of ours, the
+    linker is told nothing else and what is mounted is what the forked one would see."""
+    found = _program(command) if _mounts() == _MOUNTS else None
     environ = dict(os.environ if env is None else env)
     if found is None or _starting(environ, _OF_LINKER) != _starting(os.environ, _OF_LINKER):
         return subprocess.Popen(
@@ -138,6 +138,14 @@ def run(
         for file in (out, err):
             file.seek(0)
         return subprocess.CompletedProcess(command, status, out.read(), err.read())
+
+
+def _mounts() -> str:
+    """Name the mount namespace of this thread; a test may have one of its own."""
+    return os.readlink("/proc/thread-self/ns/mnt")
+
+
+_MOUNTS = _mounts()
 
 
 def _program(command: Sequence[str]) -> tuple[str, list[str]] | None:
