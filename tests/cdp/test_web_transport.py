@@ -2,8 +2,8 @@
 that a session is there. A guard that hears requests does not know what was written: null, never 0.
 
 Nothing listens at the address: the browser reports a session as it is asked for, and counts the
-first one of each page. Against a server of HTTP/3 the same ways were tried by hand: it took what
-each of them wrote, the last one's address alone.
+first one of each page. A server of HTTP/3, tried by hand, took what a page, a removed frame, a worker
+and a popup wrote, and of a page that was left the address.
 """
 
 from __future__ import annotations
