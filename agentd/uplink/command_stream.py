@@ -129,6 +129,7 @@ class CommandStream:
         elif kind in SAYINGS:
             fields = {name: data[name] for name in SAYINGS[kind] if name in data}
             await conductor.say(kind, fields, number)
+            self._shipper.ship_at_once()
         else:
             log.warning(
                 "The service sent a command that this daemon does not know.",

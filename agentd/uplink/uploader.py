@@ -99,6 +99,10 @@ class Shipper:
             soon = begin_follows or kind == "step.ended"
             self._wake_within(ENDED_S if soon else self._linger_s)
 
+    def ship_at_once(self) -> None:
+        """Ship what was journalled so far, whatever it is: somebody waits for it at the service."""
+        self._wake.set()
+
     @contextlib.contextmanager
     def ship_seal_with_begin(self) -> Iterator[None]:
         """Within this, a step's seal goes in one segment with the begin of the next one: whoever

@@ -14,9 +14,14 @@ import pytest
 from agentd.core.errors import LogRefusedError, TokenRefusedError, UsageError
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
+from agentd.session.settling import StepSealer
+from agentd.session.step_controller import Conductor
+from agentd.session.step_state import Steps
 from agentd.uplink import uploader
+from agentd.uplink.command_stream import CommandStream
 from agentd.uplink.http import Service
 from agentd.uplink.uploader import Shipper
+from benchmarks.fleet.sandboxes import Nothing
 from tests.agentd.support.peer import Peer
 
 
@@ -26,8 +31,8 @@ class Way:
     def __init__(self, folder: Path, client: httpx.AsyncClient, episode: str = "E") -> None:
         self.recorder = Recorder(Journal(folder / "journal.sqlite3", episode))
         self.adopted: list[tuple[int, int | None]] = []
-        service = Service(client, episode, "secret", "the-token-file")
-        self.shipper = Shipper(self.recorder, service, adopted=self._adopt)
+        self.service = Service(client, episode, "secret", "the-token-file")
+        self.shipper = Shipper(self.recorder, self.service, adopted=self._adopt)
         self.task: asyncio.Task[None]
 
     def start(self) -> None:
@@ -85,6 +90,25 @@ async def test_an_event_that_nobody_waits_for_lingers_and_goes(tmp_path: Path) -
         here.see()
         await peer.until(lambda: peer.through == 2)
         assert len(peer.texts) == 1
+
+
+async def test_what_a_command_made_is_shipped_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever said it through the service waits there until it is in the log."""
+    monkeypatch.setattr(uploader, "LINGER_S", 3_600.0)
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        peer.followed = False
+        here.see()
+        await here.drained()
+        sealer = StepSealer([], 0, 0)
+        conductor = Conductor(here.recorder, Steps(), sealer, Nothing())
+        commands = CommandStream(here.service, conductor, here.shipper)
+        listening = asyncio.create_task(commands.run())
+        await peer.command("agent.tool_called", call="c", tool="editor", arguments={})
+        await peer.until(lambda: "agent.tool_called" in peer.kinds)
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
 
 
 async def test_where_nobody_follows_it_lingers_until_a_step_needs_it(

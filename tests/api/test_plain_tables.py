@@ -75,7 +75,6 @@ GROWS = {
     "lab/benchmarks/webcanvas.py _worth": "one for each component of a task",
     "lab/benchmarks/miniwob/registry.py GENERATORS": "one for each page of the benchmark",
     "lab/benchmarks/miniwob/registry.py UNOBSERVABLE": "one for each page of the benchmark",
-    "lab/convert/atspi.py _changes": COMMAND,
     "lab/convert/page_state.py _urls": COMMAND,
     "lab/convert/trace_pages.py _mains": COMMAND,
     "lab/convert/trace_pages.py _tabs": COMMAND,
@@ -83,6 +82,9 @@ GROWS = {
     "lab/convert/trace_pages.py _titles": COMMAND,
     "lab/demo/session.py _actions": COMMAND,
     "lab/demo/session.py events": COMMAND,
+    "detectors/task/part_index.py _waiting": "made once; one for each condition of the task, whose rules it goes with",
+    "lab/convert/cdp_log.py _documents": COMMAND,
+    "lab/convert/cdp_log.py _hops": COMMAND,
 }
 """What ends each dict that is added to and never taken from."""
 
