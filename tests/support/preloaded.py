@@ -21,6 +21,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -58,6 +59,7 @@ class Forked:
         self.pid, self.stdin = pid, stdin
         self.returncode: int | None = None
         self._ended = os.pidfd_open(pid)
+        self._looking = threading.Lock()
 
     def poll(self) -> int | None:
         """Its exit status, minus the signal's number where one ended it; None while it runs."""
@@ -84,10 +86,16 @@ class Forked:
             poller = select.poll()
             poller.register(self._ended, select.POLLIN)
             if poller.poll(None if timeout is None else timeout * 1_000):
+                self._take_status()
+        return self.returncode
+
+    def _take_status(self) -> None:
+        """Take the exit status, once: two threads of a test may see the end at the same time."""
+        with self._looking:
+            if self.returncode is None:
                 _, status = os.waitpid(self.pid, 0)
                 self.returncode = os.waitstatus_to_exitcode(status)
                 os.close(self._ended)
-        return self.returncode
 
 
 def launch(
