@@ -7,6 +7,7 @@ the service has checked its form, and the order of steps is decided here.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import Any
 
@@ -21,6 +22,10 @@ from agentd.session.step_state import StepError
 from agentd.uplink.http import Service, words
 from agentd.uplink.uploader import Shipper
 
+FIRST_LINE_S = 5.0
+"""How long the stream's first line may take, in seconds, which the service sends at once: a proxy
+that keeps answers until they are whole would keep each command as long as the stream lasts."""
+WAIT_MS = 30_000
 SILENCE_S = 60.0
 """How long the service may say nothing, in seconds, before it is asked again. By default it ends
 its answer after half of that."""
@@ -43,12 +48,17 @@ class CommandStream:
         self._shipper = shipper
         self._after = conductor.steps.command
         self._backoff = Backoff()
+        self._is_held_back = False
+        """Whether something on the way passes an answer on once it is whole alone."""
 
     async def run(self) -> None:
         """Take commands until the episode is closed."""
         while not self._conductor.closed.is_set():
             try:
-                await self._follow()
+                if self._is_held_back:
+                    await self._ask()
+                else:
+                    await self._follow()
             except (
                 httpx.TransportError,
                 httpx.HTTPStatusError,
@@ -64,20 +74,38 @@ class CommandStream:
         lines = self._service.stream_lines(
             "/commands/stream", timeout_s=SILENCE_S, after=self._after
         )
-        has_lines = False
         async with aclosing(lines):
+            try:
+                async with asyncio.timeout(FIRST_LINE_S):
+                    line = await anext(lines)
+            except StopAsyncIteration:
+                raise httpx.RemoteProtocolError("the answer ended without a line") from None
+            except TimeoutError:
+                log.info("The service's stream does not come through; asking for each command.")
+                self._is_held_back = True
+                return
+            await self._take(orjson.loads(line))
             async for line in lines:
-                has_lines = True
                 await self._take(orjson.loads(line))
-                self._backoff.reset()
                 if self._conductor.closed.is_set():
                     return
-        if not has_lines:
-            raise httpx.RemoteProtocolError("the service ended its answer without a line")
+
+    async def _ask(self) -> None:
+        """Wait for the next commands, and take them."""
+        response = await self._service.get(
+            "/commands",
+            timeout_s=SILENCE_S,
+            after=self._after,
+            wait_ms=WAIT_MS,
+            followed=int(self._shipper.is_followed),
+        )
+        response.raise_for_status()
+        await self._take(orjson.loads(response.content))
 
     async def _take(self, told: dict[str, Any]) -> None:
         """Apply the commands of one line that are new, and note that somebody follows."""
         commands: list[dict[str, Any]] = told["commands"]
+        self._backoff.reset()
         if told.get("followed") is True:
             self._shipper.follow()
         for command in commands:

@@ -17,7 +17,7 @@ from agentd.journal.recorder import Recorder
 from agentd.session.settling import StepSealer
 from agentd.session.step_controller import Conductor
 from agentd.session.step_state import Steps
-from agentd.uplink import uploader
+from agentd.uplink import command_stream, uploader
 from agentd.uplink.command_stream import CommandStream
 from agentd.uplink.http import Service
 from agentd.uplink.uploader import Shipper
@@ -107,6 +107,22 @@ async def test_what_a_command_made_is_shipped_at_once(
         listening = asyncio.create_task(commands.run())
         await peer.command("agent.tool_called", call="c", tool="editor", arguments={})
         await peer.until(lambda: "agent.tool_called" in peer.kinds)
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+
+
+async def test_where_a_proxy_keeps_streams_commands_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_stream, "FIRST_LINE_S", 0.05)
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        peer.holds_streams = True
+        conductor = Conductor(here.recorder, Steps(), StepSealer([], 0, 0), Nothing())
+        commands = CommandStream(here.service, conductor, here.shipper)
+        listening = asyncio.create_task(commands.run())
+        for n in range(3):
+            await peer.command("agent.tool_called", call=f"c{n}", tool="editor", arguments={})
+            await peer.until(lambda n=n: peer.kinds.count("agent.tool_called") == n + 1)
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
 

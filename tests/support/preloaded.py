@@ -48,6 +48,7 @@ PROGRAMS = {
 MAX_REQUEST = 1 << 20
 _FILES = 3
 _SUBREAPER = 36
+_FORKING = threading.Lock()
 _OF_PYTHON, _OF_LINKER = "PYTHON", "LD_"
 """Variables that mean something to a process only as it starts begin so."""
 
@@ -218,12 +219,14 @@ class _Template:
     def fork(self, request: Mapping[str, Any], files: Sequence[int]) -> int:
         """Return the pid of a new child of this process."""
         prctl = ctypes.CDLL(None, use_errno=True).prctl
-        prctl(_SUBREAPER, 1, 0, 0, 0)
-        try:
-            socket.send_fds(self._socket, [orjson.dumps(request)], list(files))
-            return int(self._socket.recv(64))
-        finally:
-            prctl(_SUBREAPER, 0, 0, 0, 0)
+        # Whether orphans become children of this process is one setting for all its threads.
+        with _FORKING:
+            prctl(_SUBREAPER, 1, 0, 0, 0)
+            try:
+                socket.send_fds(self._socket, [orjson.dumps(request)], list(files))
+                return int(self._socket.recv(64))
+            finally:
+                prctl(_SUBREAPER, 0, 0, 0, 0)
 
 
 def _serve(requests: socket.socket) -> None:

@@ -64,6 +64,8 @@ class Peer:
         self.tells_at = True
         """Whether it says the time of its last event, as services do by now."""
         self.followed = True
+        self.holds_streams = False
+        """Whether something on the way keeps an answer until it is whole."""
         self.posts = 0
         self.connections: set[Any] = set()
         self.commands: list[dict[str, Any]] = []
@@ -105,6 +107,7 @@ class Peer:
                 Route("/v1/episodes/{id}", self._episode),
                 Route("/v1/episodes/{id}/plan", self._plan),
                 Route("/v1/episodes/{id}/commands/stream", self._commands),
+                Route("/v1/episodes/{id}/commands", self._next_commands),
                 Route("/v1/episodes/{id}/events", self._events, methods=["POST"]),
             ]
         )
@@ -134,8 +137,20 @@ class Peer:
     async def _commands(self, request: Request) -> Response:
         if refusal := self._refusal(request):
             return refusal
+        if self.holds_streams:
+            async with self.changed:
+                await self.changed.wait_for(self._stopping)
         lines = self._lines(int(request.query_params["after"]))
         return StreamingResponse(lines, media_type="application/x-ndjson")
+
+    async def _next_commands(self, request: Request) -> Response:
+        if refusal := self._refusal(request):
+            return refusal
+        after = int(request.query_params["after"])
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(int(request.query_params["wait_ms"]) / 1000), self.changed:
+                await self.changed.wait_for(partial(self._has_beyond, after))
+        return JSONResponse({"commands": self.commands[after:]})
 
     async def _lines(self, after: int) -> AsyncIterator[bytes]:
         while not self._stopping():
