@@ -144,7 +144,7 @@ def _finds(rule: Rule, args: Mapping[str, object], said: Sequence[Said], where: 
         parsed = parse_args(rule.args, args, (rule.name,), ORIGIN)
     except SpecError as error:
         raise PlugInError(f"{where}: {error}") from None
-    world, heard, keys = World(), rule.heard_kinds(parsed), rule.index_args(parsed)
+    world, heard = World(), rule.heard_kinds(parsed)
     _check_kinds(heard, where)
     for seq, (kind, data) in enumerate(said, 1):
         if kind not in KINDS:
@@ -152,10 +152,9 @@ def _finds(rule: Rule, args: Mapping[str, object], said: Sequence[Said], where: 
         event = Event("table", seq, KINDS[kind].source, kind, seq, data)
         if kind in FOLDED:
             fold(world, event, 0)
-        meant = keys is None or set(keys) & set(rule.index_event(event))
         if (
             kind in heard
-            and meant
+            and rule.may_hit(parsed, event)
             and any(reading.level > 0 for reading in rule.read(event, world, parsed))
         ):
             return True

@@ -112,6 +112,17 @@ class Rule:
     events make untrue."""
     index_parts: Callable[[Args], Keys | None] = no_index
 
+    def may_hit(self, args: Args, event: Event) -> bool:
+        """Whether an index leads from the event to a condition with ``args``: by a key, or by all
+        of its parts in one key."""
+        wanted, parts = self.index_args(args), self.index_parts(args)
+        if wanted is None and parts is None:
+            return True
+        keys = self.index_event(event)
+        if wanted is not None:
+            return not set(wanted).isdisjoint(keys)
+        return any(not key or all(part in key for part in parts or ()) for key in keys)
+
     def occurs(self, args: Args) -> bool:
         """Whether, under ``args``, the fact is something that happens."""
         return self.occurrence(args) if callable(self.occurrence) else self.occurrence

@@ -95,6 +95,7 @@ REFUSED: dict[str, tuple[FoundPlugin, str]] = {
     "unheard by its arguments": (offered(heard("visual.dom_recorded")), r"yes\[0\]: hears visual.dom_recorded"),
     "a rule that raises": (offered(changed(read=broken)), r"yes\[0\] raises ZeroDivisionError"),
     "an index that raises": (offered(changed(index_args=broken)), r"yes\[0\] raises ZeroDivisionError"),
+    "an index of parts that leaves a yes out": (offered(changed(index_parts=lambda args: ("no such part",), index_event=lambda event: ("a-name",))), r"yes\[0\] finds nothing"),
     "a case that is none": (offered(replace(PLUG_IN, no=[5])), r"no\[0\] raises TypeError"),  # type: ignore[list-item]
     "what raises as it is loaded": (offered(RuntimeError("no licence")), "RuntimeError: no licence"),
     "what can't be imported": (offered(ImportError("No module named 'x'")), "No module named 'x'"),
