@@ -26,6 +26,7 @@ FIRST_LINE_S = 5.0
 """How long the stream's first line may take, in seconds, which the service sends at once: a proxy
 that keeps answers until they are whole would keep each command as long as the stream lasts."""
 WAIT_MS = 30_000
+"""How long the service is asked to wait for the next command, where its stream does not come."""
 SILENCE_S = 60.0
 """How long the service may say nothing, in seconds, before it is asked again. By default it ends
 its answer after half of that."""
@@ -67,6 +68,7 @@ class CommandStream:
                 TypeError,
             ) as error:
                 log.debug("The channel is down; opening it again.", why=words(error))
+                self._is_held_back = False  # perhaps it was down then, too
                 await self._backoff.wait()
 
     async def _follow(self) -> None:

@@ -92,6 +92,26 @@ async def test_an_event_that_nobody_waits_for_lingers_and_goes(tmp_path: Path) -
         assert len(peer.texts) == 1
 
 
+@asynccontextmanager
+async def obeying(here: Way) -> AsyncIterator[None]:
+    """A daemon without sources takes the commands of the peer."""
+    conductor = Conductor(here.recorder, Steps(), StepSealer([], 0, 0), Nothing())
+    commands = CommandStream(here.service, conductor, here.shipper)
+    listening = asyncio.create_task(commands.run())
+    try:
+        yield
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+
+
+async def call_tool(peer: Peer) -> None:
+    """A tool's call that is said through the service, until it is in the log."""
+    count = peer.kinds.count("agent.tool_called") + 1
+    await peer.command("agent.tool_called", call=f"c{count}", tool="editor", arguments={})
+    await peer.until(lambda: peer.kinds.count("agent.tool_called") == count)
+
+
 async def test_what_a_command_made_is_shipped_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,30 +121,26 @@ async def test_what_a_command_made_is_shipped_at_once(
         peer.followed = False
         here.see()
         await here.drained()
-        sealer = StepSealer([], 0, 0)
-        conductor = Conductor(here.recorder, Steps(), sealer, Nothing())
-        commands = CommandStream(here.service, conductor, here.shipper)
-        listening = asyncio.create_task(commands.run())
-        await peer.command("agent.tool_called", call="c", tool="editor", arguments={})
-        await peer.until(lambda: "agent.tool_called" in peer.kinds)
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
+        async with obeying(here):
+            await call_tool(peer)
 
 
 async def test_where_a_proxy_keeps_streams_commands_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Until what is on the way fails: then the stream is tried again."""
     monkeypatch.setattr(command_stream, "FIRST_LINE_S", 0.05)
     async with Peer() as peer, way(tmp_path, peer) as here:
         peer.holds_streams = True
-        conductor = Conductor(here.recorder, Steps(), StepSealer([], 0, 0), Nothing())
-        commands = CommandStream(here.service, conductor, here.shipper)
-        listening = asyncio.create_task(commands.run())
-        for n in range(3):
-            await peer.command("agent.tool_called", call=f"c{n}", tool="editor", arguments={})
-            await peer.until(lambda n=n: peer.kinds.count("agent.tool_called") == n + 1)
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
+        async with obeying(here):
+            for _ in range(3):
+                await call_tool(peer)
+            assert peer.streams == 1
+            peer.holds_streams = False
+            peer.strange_questions = 1
+            await call_tool(peer)
+            await call_tool(peer)
+            assert peer.streams == 2
 
 
 async def test_where_nobody_follows_it_lingers_until_a_step_needs_it(

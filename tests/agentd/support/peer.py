@@ -66,6 +66,10 @@ class Peer:
         self.followed = True
         self.holds_streams = False
         """Whether something on the way keeps an answer until it is whole."""
+        self.strange_questions = 0
+        """How many questions for commands something else answers."""
+        self.streams = 0
+        """How many streams of commands were asked for."""
         self.posts = 0
         self.connections: set[Any] = set()
         self.commands: list[dict[str, Any]] = []
@@ -137,6 +141,7 @@ class Peer:
     async def _commands(self, request: Request) -> Response:
         if refusal := self._refusal(request):
             return refusal
+        self.streams += 1
         if self.holds_streams:
             async with self.changed:
                 await self.changed.wait_for(self._stopping)
@@ -146,6 +151,9 @@ class Peer:
     async def _next_commands(self, request: Request) -> Response:
         if refusal := self._refusal(request):
             return refusal
+        if self.strange_questions:
+            self.strange_questions -= 1
+            return Response("<html>Sign in to the guest network", media_type="text/html")
         after = int(request.query_params["after"])
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(int(request.query_params["wait_ms"]) / 1000), self.changed:
