@@ -198,9 +198,12 @@ class _Fact:
             is_so = any_verdict(verdicts)
         is_sure = bool(values) and is_so is True
         # A path that chooses by what was masked may lead to more than was found, or to less.
-        if self.json and not is_sure and hides_choice(self.json, document):
+        if self.json and not is_sure and self._hides_choice(document):
             return None
         return is_so
+
+    def _hides_choice(self, document: Mapping[str, object]) -> bool:
+        return any(hides_choice(self.json, one) for one in (document, _opened(document)))
 
     def _values(self, document: Mapping[str, object]) -> Iterator[object]:
         if self.json:

@@ -19,6 +19,10 @@ MASKS = ("•••", MASK)
 """What stands for a secret: put there by the page's observer, and by the daemon."""
 
 
+_Keys = tuple[str, Any] | None
+"""A key and, as another such pair, those around it."""
+
+
 class BodyVerdict(NamedTuple):
     """Whether a body is as expected, None where that hangs on what was masked: on what the task
     asks of under the names ``masked``."""
@@ -34,32 +38,40 @@ def has_mask(text: str) -> bool:
 
 def is_masked(value: object) -> bool:
     """Whether the daemon masked something in a JSON value."""
-    return any(MASK in text for _, text in _texts(value))
+    return next(_masks(value), None) is not None
 
 
 def hides_choice(path: str, document: object) -> bool:
-    """Whether a JSON Path chooses among values by one that was masked: its filter names the key,
-    and all else that it asks holds of a value with something masked in it."""
-    if "?" not in path:
+    """Whether a JSON Path chooses among values by one that was masked: its filter reads it, and all
+    else that the filter asks holds of a value with something masked in it."""
+    if "?" not in path or not is_masked(document):
         return False
-    keys = {key for key, text in _texts(document) if MASK in text and key and key in path}
-    if not keys:
-        return False
-    chosen = path_without(path, keys)
-    return chosen is None or any(map(is_masked, third_party.json_values(chosen, document)))
+    chosen = path_without(path, {key for keys in _masks(document) for key in keys})
+    if chosen is None or chosen == path:
+        return chosen is None
+    return any(map(is_masked, third_party.json_values(chosen, document)))
 
 
-def _texts(value: object) -> Iterator[tuple[str, str]]:
-    """The texts in a JSON value, each with the key that it stands under."""
-    pending: list[tuple[str, object]] = [("", value)]
+def _masks(value: object) -> Iterator[list[str]]:
+    """Yield, for each masked text in a JSON value, the keys that it stands under."""
+    pending: list[tuple[_Keys, object]] = [(None, value)]
     while pending:
-        key, part = pending.pop()
+        keys, part = pending.pop()
         if isinstance(part, str):
-            yield key, part
+            if MASK in part:
+                yield _list_keys(keys)
         elif isinstance(part, dict):
-            pending += part.items()
+            pending += [((key, keys), item) for key, item in part.items()]
         elif isinstance(part, list | tuple):
-            pending += [(key, item) for item in part]
+            pending += [(keys, item) for item in part]
+
+
+def _list_keys(keys: _Keys) -> list[str]:
+    found = []
+    while keys is not None:
+        key, keys = keys
+        found.append(key)
+    return found
 
 
 def any_verdict(verdicts: Collection[bool | None]) -> bool | None:

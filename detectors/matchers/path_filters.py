@@ -1,4 +1,5 @@
-"""The filter of a JSON Path, taken apart: which values it chooses among, and by what."""
+"""The filters of a JSON Path, taken apart: which values one chooses among, and by what it reads of
+them."""
 
 from __future__ import annotations
 
@@ -6,41 +7,72 @@ import re
 from collections.abc import Collection, Iterator
 
 _OPEN, _CLOSE = "([", ")]"
-_TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|&&|\|\||.", re.DOTALL)
+_STRING = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
+_TOKEN = re.compile(rf"{_STRING}|&&|\|\||.", re.DOTALL)
+_STEP = re.compile(r"\s*(?:\.\s*([^\W\d][\w-]*)|\[\s*(?:-?\d+|'([^'\\]*)'|\"([^\"\\]*)\")\s*\])")
+_PLAIN_PART = re.compile(rf"@(?P<steps>(?:{_STEP.pattern})*)|{_STRING}|\.?[\w\s()!=<>&|,+-]")
+"""What a condition is made of whose reads are known: queries by names and places, texts, the rest
+without a wildcard, a descent, the root or a filter."""
 
 
 def path_without(path: str, keys: Collection[str]) -> str | None:
-    """Return the path to what the only filter of a path chooses, by those of its conditions alone
-    that name none of ``keys``: all that it can choose, whatever stands under these. None where
-    that can't be told: of several filters, and of one that is no conjunction."""
-    start = path.find("[?")
-    conditions = None if start < 0 else _read_conditions(path, start + 2)
-    if conditions is None:
-        return None
-    kept = [one for one in conditions if not any(key in one for key in keys)]
-    return f"{path[:start]}[?{' && '.join(kept)}]" if kept else f"{path[:start]}[*]"
-
-
-def _read_conditions(path: str, start: int) -> list[str] | None:
-    """Return the conditions of a filter that hold together; None for anything else, or if another
-    filter follows it."""
-    conditions, depth, begin = [], 0, start
-    for token, place in _tokens(path, start):
-        if token in _OPEN:
-            depth += 1
-        elif token == "]" and depth == 0:
-            conditions.append(path[begin:place].strip())
-            return None if "[?" in path[place:] else conditions
-        elif token in _CLOSE:
-            depth -= 1
-        elif depth == 0 and token == "||":
+    """Return the path to all that a path can choose, whatever stands under ``keys``: its filter
+    without the conditions that read one of them. The same path where no filter reads them; None
+    where that can't be told, as of a filter that another one follows."""
+    at = 0
+    while (start := _find_filter(path, at)) is not None:
+        if path[start - 1] != "[":
             return None
+        conditions, at = _read_conditions(path, start + 1)
+        kept = [one for one in conditions if not _reads_any(one, keys)]
+        if len(kept) == len(conditions):
+            continue
+        if _find_filter(path, at) is not None or any("$" in one for one in conditions):
+            return None
+        choice = f"?{' && '.join(kept)}" if kept else "*"
+        return f"{path[:start]}{choice}]"
+    return path
+
+
+def _find_filter(path: str, at: int) -> int | None:
+    """Return the place of the next `?` outside of texts; None where there is none."""
+    return next((place for token, place in _tokens(path, at) if token == "?"), None)
+
+
+def _read_conditions(path: str, start: int) -> tuple[list[str], int]:
+    """Return the conditions of the filter that begins at ``start``, all of which hold of what it
+    chooses, and where it ends. Alternatives are one condition."""
+    cuts, depth, end, is_joint = [start], 0, len(path), True
+    for token, place in _tokens(path, start):
+        if token == "]" and depth == 0:
+            end = place
+            break
+        depth += (token in _OPEN) - (token in _CLOSE)
+        if depth == 0 and token in ("||", ","):
+            is_joint = False
         elif depth == 0 and token == "&&":
-            conditions.append(path[begin:place].strip())
-            begin = place + 2
-    return None
+            cuts += (place, place + 2)
+    cuts = [*cuts, end] if is_joint else [start, end]
+    found = [path[cuts[n] : cuts[n + 1]].strip() for n in range(0, len(cuts), 2)]
+    return found, end
 
 
 def _tokens(path: str, start: int) -> Iterator[tuple[str, int]]:
     for token in _TOKEN.finditer(path, start):
         yield token[0], token.start()
+
+
+def _reads_any(condition: str, keys: Collection[str]) -> bool:
+    """Whether a condition may read what stands under one of the keys, or in it: one of its queries
+    ends there, or can't be followed."""
+    at = 0
+    while at < len(condition):
+        part = _PLAIN_PART.match(condition, at)
+        if part is None:
+            return True
+        if part["steps"] is not None:
+            names = [one for step in _STEP.findall(part["steps"]) for one in step if one]
+            if not names or names[-1] in keys:
+                return True
+        at = part.end()
+    return False

@@ -88,6 +88,15 @@ VALUES: list[tuple[Any, Any, bool | None]] = [
     (chosen("@.at[0].token == 'x' && @.kind == 'a'"), {"items": [{"at": [{"token": "***"}], "kind": "a", "id": 1}]}, None),
     (chosen("@.at[?@.token == 'x'] && @.kind == 'a'"), {"items": [{"at": [{"token": "***"}], "kind": "b", "id": 1}]}, False),
     ({"json": "$.items[?@.token == 'x'].of[?@.kind == 'a']", "value": 1}, {"items": [{"token": "***", "of": []}]}, None),
+    ({"json": "$.tags[?@ == 'x']", "value": "x"}, {"tags": ["***"]}, None),
+    (chosen("@[?@ == 'x']"), {"items": [{"token": "***", "id": 1}]}, None),
+    (chosen("@.card == @.other"), {"items": [{"card": {"cvc": "***"}, "other": {"cvc": "1"}, "id": 1}]}, None),
+    (chosen("@.of == $.token"), {"token": "***", "items": [{"of": "a", "id": 1}]}, None),
+    (chosen("@['t\\u006fken'] == 'x'"), {"items": [{"token": "***", "id": 1}]}, None),
+    (chosen("@.idea == 'x'"), {"items": [{"id": "***", "idea": "y"}]}, False),
+    (chosen("@.of == 'x' || @.of == 'y'"), {"items": [{"token": "***", "of": "z", "id": 1}]}, False),
+    ({"json": "$.items[?@.of == 'a'].at[?@.id == 2].token", "value": {"contains": "x"}}, {"items": [{"of": "a", "at": [{"id": 1, "token": "***"}]}]}, False),
+    ({"json": "$.items[0, ?@.token == 'x'].id", "value": 1}, {"items": [{"id": 2}, {"token": "***", "id": 1}]}, None),
 ]  # fmt: skip
 STRUCTURES: list[tuple[Any, Any, bool | None]] = [
     ({"string": ["x"]}, "***", None),
@@ -127,7 +136,8 @@ ROWS = st.lists(
     st.fixed_dictionaries({key: st.sampled_from(["x", "y", "z"]) for key in "abc"}), max_size=4
 )
 CONDITIONS = st.lists(
-    st.builds("@.{} {} '{}'".format, st.sampled_from("abc"), st.sampled_from(["==", "!="]), st.sampled_from("xyz")),
+    st.builds("@.{} {} '{}'".format, st.sampled_from("abc"), st.sampled_from(["==", "!="]), st.sampled_from("xyz"))
+    | st.sampled_from(["@[?@ == 'x']", "@['a'] == @.b", "@.c == $[0].a", "@ == $[1]", "!@..b"]),
     min_size=1,
     max_size=3,
 )  # fmt: skip
@@ -224,6 +234,7 @@ NOT_KNOWN = {
     "an answer's token": (answer_says(token="abc"), came('{"token": "abc"}'), f"token {ANSWER}"),
     "answered, a password": (answered(fact("password", "hunter2")), post(LOGIN), f"password {REQUEST}"),
     "answered, by a path": (answered(fact("$.card.cvc", "123", place="json")), post(ORDER, JSON), f"$.card.cvc {REQUEST}"),
+    "answered, by a choice in JSON in a text": (answered(fact("$.of[?@.token == 'x'].id", "1", place="json")), post('{"of": "[{\\"token\\": \\"y\\", \\"id\\": 1}]"}', JSON), f"$.of[?@.token == 'x'].id {REQUEST}"),
     "answered, by a pattern": (answered(fact("pass.*", "hunter2", place="pattern")), post(LOGIN), f"a field {REQUEST}"),
     "answered, the last one": (answered(fact("password", "hunter2"), which="last"), post(LOGIN), f"password {REQUEST}"),
     "answered, one of several": (answered(fact("$.token", "x", place="json")), post('[{"id": 1}, {"token": "x"}]', JSON), f"$.token {REQUEST}"),
@@ -254,6 +265,7 @@ KNOWN = {
     "stored, another fact": (stored(CITY), put(ORDER), 1.0),
     "stored, another is wrong": (stored(NUMBER, OSLO, whole=True), put(ORDER), 0.0),
     "stored, another kind": (stored({"path": "$.card.number", "value": None}), put(ORDER), 0.0),
+    "stored, no secret by a choice": (stored({"path": "$.items[?@.id == 1].cvc", "value": None}), put('{"items": [{"id": 1, "cvc": "123"}]}'), 0.0),
     "stored, not that": (stored({"path": "$.city", "none": ["Oslo"]}), put(ORDER), 1.0),
 }  # fmt: skip
 
