@@ -6,6 +6,7 @@ The columns come from the schema itself, so that a new one fails until somebody 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -166,8 +167,11 @@ def edited(column: Column[Any], value: Any) -> Any:
 
 
 def flipped(value: bytes, column: Column[Any]) -> bytes:
-    """JSON with another number or letter in it; other bytes with one bit flipped."""
-    if value.startswith(b"{"):
+    """JSON with another number or letter in it; other bytes with one bit flipped.
+
+    Random bytes, as of a key, may begin as JSON does.
+    """
+    if is_json(value):
         said = {
             "engine_states": (b'"step":2', b'"step":3'),
             "episode_facts": (b'"buy":[1', b'"buy":[2'),
@@ -177,6 +181,20 @@ def flipped(value: bytes, column: Column[Any]) -> bytes:
         return value.replace(old, new, 1)
     middle = len(value) // 2
     return value[:middle] + bytes([value[middle] ^ 1]) + value[middle + 1 :]
+
+
+def is_json(value: bytes) -> bool:
+    """Whether the bytes are one JSON document."""
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True
+
+
+def test_a_key_that_begins_as_json_does_is_edited_too() -> None:
+    key = metadata.tables["tombstones"].c.key
+    assert flipped(b"{" + bytes(15), key) == b"{" + bytes(7) + b"\1" + bytes(7)
 
 
 class Edited(NamedTuple):
