@@ -203,7 +203,17 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
         [("file.present", "a"), ("file.created", ".~lock.a#", "write")],
     ),
     "gone before it settled": ([("appeared", "a"), ("written", "a"), ("gone", "a")], [("file.vanished", "a")]),
-    "gone before the look": ([("appeared", "a"), ("closed", "a"), ("look", "a", None)], [("file.vanished", "a")]),
+    "gone before the look": (
+        [("appeared", "a"), ("closed", "a"), ("look", "a", None), ("look", "a", None)], [("file.vanished", "a")],
+    ),
+    "gone before the look, which is before the kernel's word": (
+        [("appeared", "a"), ("closed", "a"), ("look", "a", None), ("gone", "a")], [("file.vanished", "a")],
+    ),
+    "looked for before the kernel said that it was renamed, twice, and is gone": (
+        [("appeared", "a"), ("closed", "a"), ("look", "a", None), ("moved", "a", "b"), ("look", "b", None),
+         ("moved", "b", "b.tmp"), ("gone", "b.tmp"), ("look", "b", None), ("look", "b", None)],
+        [("file.vanished", "b")],
+    ),
     "renamed, then gone before the look": (
         [("appeared", "a.tmp"), ("closed", "a.tmp"), ("moved", "a.tmp", "a"), ("gone", "a")], [("file.vanished", "a")],
     ),

@@ -60,6 +60,8 @@ class _Pending:
     """Whether it came just now: then it is reported even if nothing is left to look at."""
     written: bool = False
     """Whether somebody wrote or closed it: then it is a plain file, no pipe or socket."""
+    missing: bool = False
+    """Whether a look found nothing there once: the kernel may be about to say where it went."""
 
 
 @dataclass
@@ -186,8 +188,7 @@ class RootFold:
         if pending is None or pending.ticket != ticket:
             return []
         if facts is None:
-            pending.new &= pending.written  # else it may be there, and be no file
-            return self._remove(path)
+            return self._handle_missing(path, pending)
         changes: list[Do] = []
         before = self.known.get(path)
         if before is not None and (before.link is None) != (facts.link is None):
@@ -205,6 +206,18 @@ class RootFold:
         del self._pending[path]
         self._know(path, facts)
         return changes + self._report(path, before, facts, pending.via)
+
+    def _handle_missing(self, path: str, pending: _Pending) -> list[Do]:
+        """Handle a look that found no file.
+
+        The look may be ahead of the notification that a new file was renamed. It is repeated once,
+        so that what was written under the old name is known under the new one.
+        """
+        pending.new &= pending.written  # else it may be there, and be no file
+        if not pending.new or pending.missing:
+            return self._remove(path)
+        pending.missing = True
+        return [Look(path, pending.ticket, "soon")]
 
     def _replace(self, path: str, pending: _Pending) -> Do:
         """Report the known entry at ``path`` as deleted, and treat what stands there now as new."""
