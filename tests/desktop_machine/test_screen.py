@@ -8,6 +8,9 @@ import base64
 import hashlib
 import os
 import stat
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +200,36 @@ async def test_a_display_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceLostError, match=":4242"):
         async with running(Watch(ScreenSource(lambda: X11Camera(":4242"), tmp_path, MUCH))):
             pass
+
+
+@needs_display
+async def test_a_display_that_goes_while_a_picture_connects(tmp_path: Path, display: str) -> None:
+    """The server lets the client in, and ends before it answers anything: the display is gone."""
+    async with ends_after_setup(display) as name:
+        with pytest.raises(SourceLostError, match=name):
+            async with running(Watch(ScreenSource(lambda: X11Camera(name), tmp_path, MUCH))):
+                pass
+
+
+@asynccontextmanager
+async def ends_after_setup(display: str) -> AsyncIterator[str]:
+    """The name of a display that passes on ``display``'s first answer, and then ends."""
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_unix_connection(
+            f"/tmp/.X11-unix/X{display.removeprefix(':')}"  # noqa: S108 - where X servers listen
+        )
+        to_server.write(await reader.read(4096))
+        head = await from_server.readexactly(8)
+        words = int.from_bytes(head[6:], sys.byteorder)
+        writer.write(head + await from_server.readexactly(4 * words))
+        await writer.drain()
+        for end in (writer, to_server):
+            end.close()
+
+    server = await asyncio.start_server(relay, "127.0.0.1", 0)
+    async with server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1] - 6000}"
 
 
 @needs_display

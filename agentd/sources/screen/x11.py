@@ -62,11 +62,14 @@ class X11Camera:
 
     @contextmanager
     def _connected(self) -> Iterator[MSS]:
-        """While connected: a display that can't be seen ends the source."""
+        """While connected: a display that can't be seen ends the source.
+
+        mss reads a null pointer, a ValueError, where the display goes while it connects.
+        """
         try:
             with MSS(display=self._display) as screen:
                 yield screen
-        except ScreenShotError as error:
+        except (ScreenShotError, ValueError) as error:
             raise SourceLostError(f"the display {self._display} can't be seen: {error}") from None
 
     def _grab(self) -> Image.Image:
