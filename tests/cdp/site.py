@@ -3,6 +3,7 @@ noted."""
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,25 +32,28 @@ Handler = Callable[[Asked], Answer]
 
 
 class Site:
-    """``site.url`` is on 127.0.0.1, ``site.other`` is the same server as another host,
-    localhost."""
+    """``site.url`` is on 127.0.0.1, ``site.other`` is the same server as another host, localhost;
+    with ``tls`` it speaks https."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.pages: dict[str, str | Answer | Handler] = {"/": "<title>start</title>"}
         self.asked: list[Asked] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         )
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
 
     @property
     def other(self) -> str:
-        return f"http://localhost:{self._server.server_port}"
+        return f"{self._scheme}://localhost:{self._server.server_port}"
 
     def page(self, path: str, body: str | Answer | Handler) -> str:
         """Serve ``body`` under ``path`` and return its address."""

@@ -79,25 +79,25 @@ async def press(watch: Watch, page: Page, site: Site, how: str, to: str) -> None
     await watch.source.before_seal(0, closing=True)
 
 
-@pytest.mark.parametrize("how", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize(
+    ("how", "worth"),
+    [pytest.param(how, ("unobserved", None), id=f"{name} writes") for name, how in WRITES.items()]
+    + [pytest.param(how, ("sealed", 0.0), id=name) for name, how in READS.items()],
+)
 async def test_what_a_page_may_have_written_is_a_gap_for_a_guard(
-    browser: Chromium, page: Page, site: Site, nobody: str, how: str
+    browser: Chromium,
+    page: Page,
+    site: Site,
+    nobody: str,
+    how: str,
+    worth: tuple[str, float | None],
 ) -> None:
+    """A page that opened no session is known."""
     fined = ruleset({"id": "fined", "penalty": 0.5, "when": GUARD}, origin=site.url)
     async with watching(browser, fined.plan("e")) as watch:
         await press(watch, page, site, how, nobody)
         reward = paid(fined, watch)
-    assert (reward.status, reward.reward) == ("unobserved", None)
-
-
-@pytest.mark.parametrize("how", READS.values(), ids=READS)
-async def test_a_page_that_opened_none_is_known(
-    browser: Chromium, page: Page, site: Site, nobody: str, how: str
-) -> None:
-    fined = ruleset({"id": "fined", "penalty": 0.5, "when": GUARD}, origin=site.url)
-    async with watching(browser, fined.plan("e")) as watch:
-        await press(watch, page, site, how, nobody)
-        assert paid(fined, watch).reward == 0.0
+    assert (reward.status, reward.reward) == worth
 
 
 async def test_the_gap_lasts_as_long_as_the_session(

@@ -217,7 +217,7 @@ async def ends_after_setup(display: str) -> AsyncIterator[str]:
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_unix_connection(
-            f"/tmp/.X11-unix/X{display.removeprefix(':')}"  # noqa: S108 - where X servers listen
+            f"/tmp/.X11-unix/X{display.removeprefix(':')}"
         )
         to_server.write(await reader.read(4096))
         head = await from_server.readexactly(8)
