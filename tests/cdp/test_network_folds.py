@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.network import reports
 from agentd.sources.cdp.network.extra_info import MAX_EARLY
 from agentd.sources.cdp.network.headers import MAX_HEADERS
 from agentd.sources.cdp.network.request_table import MAX_REQUESTS
 from agentd.sources.cdp.network.worker_documents import BY_WORKER
-from agentd.sources.cdp.state.capture_plan import ALWAYS, CapturePlan
+from agentd.sources.cdp.state.capture_plan import ALWAYS, NOBODY, CapturePlan
 
 HEADERS = CapturePlan(
     request_headers=frozenset(("cookie", "x-a")), response_headers=frozenset(("set-cookie", "x-b"))
@@ -302,8 +303,10 @@ def test_a_memory_cache_is_said_before_the_answer() -> None:
     assert (data["cached"], data["served_from"]) == (True, "memory")
 
 
-def worker(*, settled: bool = True, kind: str = "worker") -> Normaliser:
-    fold = Normaliser("", "", CapturePlan(), live=True)
+def worker(
+    *, settled: bool = True, kind: str = "worker", plan: CapturePlan | None = None
+) -> Normaliser:
+    fold = Normaliser("", "", plan or CapturePlan(), live=True)
     fold.browser.settled = settled
     info = {"targetId": "W", "type": kind, "url": "https://a.example/w.js", "title": ""}
     assert not list(
@@ -351,6 +354,28 @@ def test_a_worker_whose_script_was_heard_to_load_is_no_gap() -> None:
 
 PASSED_ON = {"fromServiceWorker": True, "serviceWorkerResponseSource": "network"}
 MADE_UP = {"fromServiceWorker": True, "serviceWorkerResponseSource": "fetch-event"}
+ASKED: dict[str, Any] = {
+    "request": {"url": "https://a.example/x", "method": "POST", "headers": {}},
+    "type": "Fetch",
+}
+OF_PAGE, OF_WORKER = {"requestId": "1"}, {"requestId": "7"}
+CONTENT = {"data": "dGFrZW4=", "dataLength": 5, "encodedDataLength": 0}
+HANDED_ON: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # moment → session, method and parameters of the message
+    "P": ("", "requestWillBeSent", OF_PAGE | ASKED | {"frameId": "", "loaderId": "L"}),
+    "W": ("S", "requestWillBeSent", OF_WORKER | ASKED),
+    "p": (
+        "",
+        "responseReceived",
+        OF_PAGE | {"response": head(201, **PASSED_ON, responseTime=5.0)},
+    ),
+    "m": ("", "responseReceived", OF_PAGE | {"response": head(**MADE_UP)}),
+    "w": ("S", "responseReceived", OF_WORKER | {"response": head(201, responseTime=5.0)}),
+    "pd": ("", "dataReceived", OF_PAGE | CONTENT),
+    "pe": ("", "loadingFinished", OF_PAGE),
+    "we": ("S", "loadingFinished", OF_WORKER),
+    "f": ("", "loadingFailed", OF_PAGE | {"errorText": "net::ERR_FAILED"}),
+}
 PASSED: dict[str, tuple[str, list[tuple[str, str]]]] = {
     # moments, in order → who is told of, by (kind, number)
     "the page's first": ("P W p w pe we", [("sent", "1"), ("finished", "1")]),
@@ -391,20 +416,6 @@ def test_a_workers_request_and_the_pages_are_one_whichever_is_heard_of_first(
 ) -> None:
     fold = worker(kind="service_worker")
     at_worker(fold, "enable")
-    about = {"url": "https://a.example/x", "method": "POST", "headers": {}}
-    asked = {"request": about, "type": "Fetch"}
-    of_page, of_worker = {"requestId": "1"}, {"requestId": "7"}
-    page_asks = of_page | asked | {"frameId": "", "loaderId": "L"}
-    messages = {
-        "P": ("", "requestWillBeSent", page_asks),
-        "W": ("S", "requestWillBeSent", of_worker | asked),
-        "p": ("", "responseReceived", of_page | {"response": head(201, **PASSED_ON)}),
-        "m": ("", "responseReceived", of_page | {"response": head(**MADE_UP)}),
-        "w": ("S", "responseReceived", of_worker | {"response": head(201)}),
-        "pe": ("", "loadingFinished", of_page),
-        "we": ("S", "loadingFinished", of_worker),
-        "f": ("", "loadingFailed", of_page | {"errorText": "net::ERR_FAILED"}),
-    }
     seen = []
     for moment in moments.split():
         if moment == "F":
@@ -412,7 +423,7 @@ def test_a_workers_request_and_the_pages_are_one_whichever_is_heard_of_first(
         elif moment == "E":
             seen += fold.network.unanswered()
         else:
-            session, method, params = messages[moment]
+            session, method, params = HANDED_ON[moment]
             seen += fold.feed(session, f"Network.{method}", params)
     kinds = [(one.kind.removeprefix("request."), one.data["request"]) for one in seen]
     assert sorted(kinds) == sorted(told_of)
@@ -421,6 +432,36 @@ def test_a_workers_request_and_the_pages_are_one_whichever_is_heard_of_first(
     if "m" not in moments and "f" not in moments:
         [data] = ends
         assert (data["status"], data.get("served_from")) == (201, None)
+
+
+WITH_BODY = ["W P p w pd pe we", "W P p pd pe w we", "W P p w we pd pe", "P W p w pd pe we"]
+
+
+@pytest.mark.parametrize("moments", WITH_BODY)
+def test_the_answer_that_a_worker_handed_on_is_told_whichever_ends_first(moments: str) -> None:
+    """The page has the body; the worker's request, which is told, waits for it."""
+    fold = worker(kind="service_worker", plan=CapturePlan(lambda *_: NOBODY, lambda *_: ALWAYS))
+    at_worker(fold, "enable")
+    seen = []
+    for moment in moments.split():
+        session, method, params = HANDED_ON[moment]
+        seen += fold.feed(session, f"Network.{method}", params)
+        if moment in "PW":
+            number = {"requestId": params["requestId"], "bufferedData": ""}
+            list(fold.feed(session, "Network.streamResourceContent", number))
+    [data] = [one.data for one in seen if one.kind == "request.finished"]
+    assert data["response"]["body"]["text"] == "taken"
+
+
+@pytest.mark.parametrize("moments", ["W P p w we", "P W p w we"])
+def test_the_answer_that_a_worker_handed_on_to_a_page_that_is_gone_is_lost(moments: str) -> None:
+    fold = worker(kind="service_worker", plan=CapturePlan(lambda *_: NOBODY, lambda *_: ALWAYS))
+    at_worker(fold, "enable")
+    for moment in moments.split():
+        session, method, params = HANDED_ON[moment]
+        list(fold.feed(session, f"Network.{method}", params))
+    seen = list(fold.network.session_gone(fold.browser.session_state("")))
+    assert [one.kind for one in seen if one.kind == "request.finished"] == ["request.finished"]
 
 
 def test_a_workers_request_that_is_heard_of_after_the_pages_answer_is_that_request_still() -> None:
@@ -538,3 +579,35 @@ def test_a_document_of_a_worker_that_raced_is_the_server_s_or_a_gap_of_pages(
     assert navigated.data.get("document") == loaded_from
     pages = [one for one in seen.get("w", []) if one.data.get("part") == "page"]
     assert [one.kind for one in pages] == told_late
+
+
+def report(fold: Normaliser, number: str = "1") -> list[tuple[str, str | None]]:
+    queued = {"id": number, "initiatorUrl": "https://a.example/x", "destination": "csp"}
+    seen = told(fold, "reportingApiReportAdded", report=queued)
+    return [
+        (kind, data.get("url")) for kind, data in seen if not kind.endswith((".ended", "failed"))
+    ]
+
+
+def endpoints(fold: Normaliser, origin: str, *urls: str) -> None:
+    named = [{"groupName": "csp", "url": url} for url in urls]
+    told(fold, "reportingApiEndpointsChangedForOrigin", origin=origin, endpoints=named)
+
+
+def test_a_report_may_go_to_each_address_that_a_document_of_the_site_gave_its_group() -> None:
+    fold = Normaliser("", "", CapturePlan())
+    assert report(fold) == [], "nobody takes it"
+    endpoints(fold, "https://a.example", "https://a.example/one")
+    endpoints(fold, "https://a.example", "https://a.example/two")
+    both = [("request.sent", f"https://a.example/{name}") for name in ("one", "two")]
+    assert report(fold, "2") == both
+    assert report(fold, "2") == [], "each page of the site hears of it"
+
+
+def test_where_a_report_goes_is_not_known_once_there_were_too_many_addresses() -> None:
+    for origins, addresses in ((reports.MAX_ORIGINS + 1, 1), (1, reports.MAX_ADDRESSES + 1)):
+        fold = Normaliser("", "", CapturePlan())
+        for n in range(origins):
+            origin = "https://a.example" if n == 0 else f"https://b{n}.example"
+            endpoints(fold, origin, *(f"{origin}/{m}" for m in range(addresses)))
+        assert report(fold) == [("gap.began", None)]

@@ -28,7 +28,7 @@ class AnswerBodies:
         page = request.page
         if page is not None and request_dedup.is_answer_of(page, request):
             request.waits.add("answer")
-            yield from self.handle_page_end(str(request.base["request"]), whole=None)
+            yield from self.handle_page_end(number_of(page), whole=None)
             return
         lost = _is_out_of_reach(request)
         raw = None
@@ -106,6 +106,12 @@ class AnswerBodies:
         """The request of that number, also where a worker's stands in for it."""
         inner = self._table.get(self.stand_ins.get(number, ""))
         return self._table.get(number) if inner is None else inner.page
+
+
+def number_of(page: Request) -> str:
+    """Return the browser's number of a page's request. What a worker's request that stands in for
+    it is told by may be either's number."""
+    return str(page.base["request"])
 
 
 def _is_out_of_reach(request: Request) -> bool:

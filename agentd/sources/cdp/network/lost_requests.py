@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentd.sources.cdp.network.answer_bodies import AnswerBodies
+from agentd.sources.cdp.network.answer_bodies import AnswerBodies, number_of
 from agentd.sources.cdp.network.request_ends import RequestEnds
 from agentd.sources.cdp.network.request_table import RequestTable
 from agentd.sources.cdp.network.requests import Request
@@ -42,7 +42,7 @@ class LostRequests:
         """The session is gone: nothing more is heard of its requests."""
         for number, request in self._table.items():
             if request.page is not None and request.page.session is session:
-                yield from self._bodies.handle_page_end(str(request.base["request"]), whole=False)
+                yield from self._bodies.handle_page_end(number_of(request.page), whole=False)
             if request.session is session:
                 yield from self._give_up(number, request)
         self._table.drop_missing_of(session)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from agentd.sources.cdp.network.requests import base_of
+from agentd.sources.cdp.state.gaps import REQUESTS, gap
 from agentd.sources.cdp.state.protocol import EndpointsChanged, ReportAdded
 from agentd.sources.cdp.state.state import (
     BrowserState,
@@ -19,19 +20,24 @@ from agentd.sources.cdp.state.state import (
 from detectors.matchers.url import parse_url
 
 TYPE = "Report"
-MAX_ORIGINS, MAX_REPORTS = 256, 1024
+MAX_ORIGINS, MAX_ADDRESSES, MAX_REPORTS = 256, 16, 1024
 _ERROR = "a report's answer is not told"
+_FORGOTTEN = "the browser posts a report to one of more addresses than are kept"
+_Groups = dict[str, tuple[str, ...]]
 
 
 class Reports:
     """The fold over the browser's messages about them; every page of a site hears of each."""
 
     def __init__(self) -> None:
-        self._endpoints: dict[str, dict[str, str]] = {}  # origin → group → address
+        self._endpoints: dict[str, _Groups] = {}
+        """Origin → group → its addresses: each document of an origin has groups of its own, and
+        the browser does not say to whose a report belongs."""
+        self._has_forgotten = False
         self._reported: dict[str, None] = {}
 
     def handlers(self) -> Mapping[str, Handler]:
-        """The handler of each of the browser's messages."""
+        """Return the handler of each of the browser's messages by its name."""
         return {
             "Network.reportingApiEndpointsChangedForOrigin": self._handle_endpoints,
             "Network.reportingApiReportAdded": self._handle_added,
@@ -40,25 +46,40 @@ class Reports:
     def _handle_endpoints(
         self, _browser: BrowserState, _session: SessionState, params: EndpointsChanged
     ) -> Iterable[CdpObservation]:
-        known = self._endpoints.get(params["origin"], {})
-        groups = known | {one["groupName"]: one["url"] for one in params["endpoints"]}
-        remember(self._endpoints, params["origin"], groups, MAX_ORIGINS)
+        """Keep the addresses that an origin names, beside those that it named before."""
+        origin = params["origin"]
+        groups = dict(self._endpoints.get(origin, {}))
+        for one in params["endpoints"]:
+            known = groups.get(one["groupName"], ())
+            if one["url"] not in known:
+                groups[one["groupName"]] = (*known, one["url"])
+        is_full = len(self._endpoints) == MAX_ORIGINS and origin not in self._endpoints
+        if is_full or sum(map(len, groups.values())) > MAX_ADDRESSES:
+            self._has_forgotten = True
+            groups = {}
+        remember(self._endpoints, origin, groups, MAX_ORIGINS)
         return ()
 
     def _handle_added(
         self, browser: BrowserState, session: SessionState, params: ReportAdded
     ) -> Iterator[CdpObservation]:
+        """Report a request to each address to which a report may be posted; a gap where they are
+        not known any more."""
         report = params["report"]
         origin = parse_url(report["initiatorUrl"])
         groups = {} if origin is None else self._endpoints.get(origin.origin, {})
-        url = groups.get(report["destination"])
-        if url is None or report["id"] in self._reported:
+        addresses = groups.get(report["destination"], ())
+        is_unsent = not addresses and not self._has_forgotten
+        if is_unsent or report["id"] in self._reported:
             return
         remember(self._reported, report["id"], None, MAX_REPORTS)
-        base = base_of(session, None, f"report-{report['id']}") | {
-            "method": "POST",
-            "url": browser.secrets.mask_url(url),
-            "type": TYPE,
-        }
-        yield CdpObservation("request.sent", base)
-        yield CdpObservation("request.failed", base | {"error": _ERROR, "sent": True})
+        if not addresses:
+            yield from gap(REQUESTS, _FORGOTTEN)
+        for n, url in enumerate(addresses):
+            base = base_of(session, None, f"report-{report['id']}-{n}") | {
+                "method": "POST",
+                "url": browser.secrets.mask_url(url),
+                "type": TYPE,
+            }
+            yield CdpObservation("request.sent", base)
+            yield CdpObservation("request.failed", base | {"error": _ERROR, "sent": True})
