@@ -10,9 +10,9 @@ _OPEN, _CLOSE = "([", ")]"
 _STRING = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
 _TOKEN = re.compile(rf"{_STRING}|&&|\|\||.", re.DOTALL)
 _STEP = re.compile(r"\s*(?:\.\s*([^\W\d][\w-]*)|\[\s*(?:-?\d+|'([^'\\]*)'|\"([^\"\\]*)\")\s*\])")
-_PLAIN_PART = re.compile(rf"@(?P<steps>(?:{_STEP.pattern})*)|{_STRING}|\.?[\w\s()!=<>&|,+-]")
-"""What a condition is made of whose reads are known: queries by names and places, texts, the rest
-without a wildcard, a descent, the root or a filter."""
+_PART = re.compile(rf"[@$](?P<steps>(?:{_STEP.pattern})*)|{_STRING}|[\x00-\x7f]")
+"""What a condition is made of: queries, each with its steps by name or place up to one that is
+neither, such as a wildcard, a filter or a descent; texts; all else."""
 
 
 def path_without(path: str, keys: Collection[str]) -> str | None:
@@ -24,11 +24,12 @@ def path_without(path: str, keys: Collection[str]) -> str | None:
         if path[start - 1] != "[":
             return None
         conditions, at = _read_conditions(path, start + 1)
-        kept = [one for one in conditions if not _reads_any(one, keys)]
-        if len(kept) == len(conditions):
+        dropped = [one for one in conditions if _reads_any(one, keys)]
+        if not dropped:
             continue
-        if _find_filter(path, at) is not None or any("$" in one for one in conditions):
+        if _find_filter(path, at) is not None or any("$" in one for one in dropped):
             return None
+        kept = [one for one in conditions if one not in dropped]
         choice = f"?{' && '.join(kept)}" if kept else "*"
         return f"{path[:start]}{choice}]"
     return path
@@ -63,11 +64,11 @@ def _tokens(path: str, start: int) -> Iterator[tuple[str, int]]:
 
 
 def _reads_any(condition: str, keys: Collection[str]) -> bool:
-    """Whether a condition may read what stands under one of the keys, or in it: one of its queries
-    ends there, or can't be followed."""
+    """Whether a condition may read what stands under one of the keys, or in it: the names that one
+    of its queries begins with end there, or it has none."""
     at = 0
     while at < len(condition):
-        part = _PLAIN_PART.match(condition, at)
+        part = _PART.match(condition, at)
         if part is None:
             return True
         if part["steps"] is not None:

@@ -96,6 +96,8 @@ VALUES: list[tuple[Any, Any, bool | None]] = [
     (chosen("@.idea == 'x'"), {"items": [{"id": "***", "idea": "y"}]}, False),
     (chosen("@.of == 'x' || @.of == 'y'"), {"items": [{"token": "***", "of": "z", "id": 1}]}, False),
     ({"json": "$.items[?@.of == 'a'].at[?@.id == 2].token", "value": {"contains": "x"}}, {"items": [{"of": "a", "at": [{"id": 1, "token": "***"}]}]}, False),
+    ({"json": "$[?count($.items[?@.of == 'a']) >= 1].id", "value": 1}, {"items": [{"of": "b"}], "login": {"token": "***", "id": 2}}, False),
+    ({"json": "$.items[?count(@.at[*]) == 1].id", "value": 1}, {"items": [{"at": [{"token": "***"}], "id": 2}]}, None),
     ({"json": "$.items[0, ?@.token == 'x'].id", "value": 1}, {"items": [{"id": 2}, {"token": "***", "id": 1}]}, None),
 ]  # fmt: skip
 STRUCTURES: list[tuple[Any, Any, bool | None]] = [
