@@ -44,7 +44,7 @@ class _Anything:
         return True
 
     is_at = holds = names = matches_json = matches_beginning = judged = matches
-    judge_rows = matches_address = judge = matches
+    judge_rows = judge_address = judge = matches
 
     def judge_body(self, value: object, *options: object) -> BodyVerdict:
         return BodyVerdict(True)

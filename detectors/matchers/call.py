@@ -14,10 +14,11 @@ from detectors.matchers import third_party
 from detectors.matchers.faults import answers
 from detectors.matchers.lenient import LenientPatterns
 from detectors.matchers.location import base_of, query_of
-from detectors.matchers.masked import BodyVerdict, any_verdict, hides_choice, judge_part
+from detectors.matchers.masked import BodyVerdict, hides_choice, judge_part
+from detectors.matchers.masked_text import any_verdict
 from detectors.matchers.structure import FLAG_OFF, PART, Nothing, part
 from detectors.matchers.typed_base import read_each
-from detectors.matchers.url import MAX_URL
+from detectors.matchers.url import MAX_URL, place_of_long
 from detectors.matchers.values import (
     BodyType,
     Repeated,
@@ -116,30 +117,45 @@ class AddressesMatch:
     @answers(False)
     def is_at(self, url: str) -> bool:
         """Whether the address without its query is one of these."""
-        if len(url) > MAX_URL:
+        place = url if len(url) <= MAX_URL else place_of_long(url)
+        if place is None:
             return False
-        return any(address.is_at(url, self.encoded) for address in self.alternatives)
+        return any(address.is_at(place, self.encoded) for address in self.alternatives)
 
     @answers(False)
     def matches(self, url: str) -> bool:
         """Whether the address, with its query, is one of these."""
-        if len(url) > MAX_URL:
-            return False
-        for address in self.alternatives:
-            if address.is_at(url, self.encoded) and self._has_query(address, url):
-                return True
-        return False
+        return self.judge(url) is True
 
-    def _has_query(self, address: _Address, url: str) -> bool:
+    @answers(False)
+    def judge(self, url: str) -> bool | None:
+        """As `matches`; None where that hangs on the query of an address that is longer than
+        `MAX_URL`, or on what the daemon masked in it."""
+        if len(url) > MAX_URL:
+            return None if self.is_at(url) else False
+        verdict: bool | None = False
+        for address in self.alternatives:
+            if not address.is_at(url, self.encoded):
+                continue
+            is_so = self._judge_query(address, url)
+            if is_so:
+                return True
+            verdict = None if is_so is None else verdict
+        return verdict
+
+    def _judge_query(self, address: _Address, url: str) -> bool | None:
         query = query_of(url, self.encoded)
+        verdict: bool | None = True
         for name in {*query, *address.query}:
             value, expected = query.get(name, ""), address.query.get(name)
             if expected is not None:
-                if not expected.matches(value):
-                    return False
-            elif value and not self._is_ignored(name):
+                is_so = judge_part(expected, value)
+            else:
+                is_so = not value or self._is_ignored(name)
+            if is_so is False:
                 return False
-        return True
+            verdict = None if is_so is None else verdict
+        return verdict
 
     def _is_ignored(self, name: str) -> bool:
         return any(pattern.matches(name) for pattern in self.ignore)

@@ -1,23 +1,17 @@
-"""What a daemon masked as a secret: a text, or a JSON value, of which nobody knows all."""
+"""A JSON value in which a daemon masked a secret: nobody knows all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from detectors.matchers import third_party
+from detectors.matchers.masked_text import MASK, all_verdict, any_verdict, is_made_of
 from detectors.matchers.path_filters import path_without
-from detectors.matchers.plain import literal, normal, number
 from detectors.matchers.structure import Items, Nothing, Object
 from detectors.matchers.structures import JsonPath, is_assignable
 from detectors.matchers.text import TextMatch
 from detectors.matchers.typed_base import json_text, number_of
-
-MASK = "***"
-"""What the daemon writes in the place of a secret."""
-MASKS = ("•••", MASK)
-"""What stands for a secret: put there by the page's observer, and by the daemon."""
-
 
 _Keys = tuple[str, Any] | None
 """A key and, as another such pair, those around it."""
@@ -29,11 +23,6 @@ class BodyVerdict(NamedTuple):
 
     is_so: bool | None
     masked: tuple[str, ...] = ()
-
-
-def has_mask(text: str) -> bool:
-    """Return whether a secret was kept back from a text."""
-    return any(mask in text for mask in MASKS)
 
 
 def is_masked(value: object) -> bool:
@@ -74,65 +63,6 @@ def _list_keys(keys: _Keys) -> list[str]:
     return found
 
 
-def any_verdict(verdicts: Collection[bool | None]) -> bool | None:
-    """Whether one of them is true; None where nobody knows."""
-    if True in verdicts:
-        return True
-    return None if None in verdicts else False
-
-
-def all_verdict(verdicts: Collection[bool | None]) -> bool | None:
-    """Whether each of them is true; None where nobody knows."""
-    if False in verdicts:
-        return False
-    return None if None in verdicts else True
-
-
-def judge_text(wanted: TextMatch, text: str) -> bool | None:
-    """Whether a text is as wanted; None where that hangs on what was masked in it."""
-    if MASK not in text or wanted.matches(text):
-        return wanted.matches(text)
-    if wanted.typed is not None or wanted.mode == "contains":
-        return None
-    if wanted.mode == "number":
-        return None if number(text.replace(MASK, "1")) is not None else False
-    folded = literal(text) if wanted.exact else normal(text)
-    pieces = (folded.casefold() if wanted.ignore_case else folded).split(MASK)
-    return None if any(_can_be(wanted, one, pieces) for one in wanted.texts) else False
-
-
-def _can_be(wanted: TextMatch, expected: str, pieces: Sequence[str]) -> bool:
-    """Whether a text of these pieces, with something between each two, can be as expected."""
-    first, last = pieces[0], pieces[-1]
-    if wanted.mode == "starts_with":
-        return expected.startswith(first)
-    if wanted.mode == "ends_with":
-        return expected.endswith(last)
-    if wanted.mode == "glob":
-        marks = [place for place, letter in enumerate(expected) if letter in "*?"]
-        if marks:
-            head, tail = expected[: marks[0]], expected[marks[-1] + 1 :]
-            return (first.startswith(head) or head.startswith(first)) and (
-                last.endswith(tail) or tail.endswith(last)
-            )
-    return _is_made_of(expected, pieces)
-
-
-def _is_made_of(text: str, pieces: Sequence[str]) -> bool:
-    """Whether the pieces stand in the text in order, from its start to its end, with at least one
-    letter between each two."""
-    first, *inner, last = pieces
-    if not text.startswith(first):
-        return False
-    place = len(first)
-    for piece in inner:
-        place = text.find(piece, place + 1)
-        if place < 0:
-            return False
-        place += len(piece)
-    return len(text) - len(last) > place and text.endswith(last)
-
-
 def judge_json(wanted: TextMatch, value: object) -> bool | None:
     """The same of a list or an object; of others by their text."""
     if wanted.matches_json(value):
@@ -155,7 +85,7 @@ def can_equal(expected: object, value: object) -> bool:
     """Whether a JSON value can be the expected one, but for what was masked in it."""
     if isinstance(value, str) and MASK in value:
         if isinstance(expected, str):
-            return _is_made_of(expected, value.split(MASK))
+            return is_made_of(expected, value.split(MASK))
         # A number that is masked becomes a text.
         return value == MASK and number_of(expected) is not None
     if isinstance(value, dict) and isinstance(expected, dict):

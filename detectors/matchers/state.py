@@ -11,7 +11,8 @@ import orjson
 
 from detectors.matchers import third_party
 from detectors.matchers.faults import answers
-from detectors.matchers.masked import MASK, can_equal, hides_choice, is_masked
+from detectors.matchers.masked import can_equal, hides_choice, is_masked
+from detectors.matchers.masked_text import MASK
 from detectors.matchers.text import TEXT
 from detectors.matchers.typed_base import json_text, read_each
 from detectors.matchers.values import whole_body

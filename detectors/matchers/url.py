@@ -17,6 +17,13 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import orjson
 
 from detectors.matchers.faults import answers
+from detectors.matchers.masked_text import (
+    MASK,
+    all_verdict,
+    any_verdict,
+    judge_pairs,
+    judge_text,
+)
 from detectors.matchers.plain import fixed_parts, glob, literal, normal
 from detectors.matchers.text import TEXT, TEXT_FORM, TextMatch
 from detectors.model.caches import cache_by_size, cache_short
@@ -55,8 +62,15 @@ def parse_url(text: str) -> Url | None:
     """
     if len(text) <= MAX_URL:
         return _parsed(text)
+    place = place_of_long(text)
+    return None if place is None else _parsed(place)
+
+
+def place_of_long(text: str) -> str | None:
+    """Return an address that is longer than `MAX_URL` without its query and fragment; None where
+    these do not begin before that."""
     place = _PLACE_ENDS.split(text[:MAX_URL], maxsplit=1)
-    return _parsed(place[0]) if len(place) > 1 else None
+    return place[0] if len(place) > 1 else None
 
 
 @cache_short(256, 512)
@@ -194,12 +208,29 @@ class UrlMatch:
             return False
         if self.fragment is not None and not self.fragment.matches(url.fragment):
             return False
-        return all(self._has(url.query, name, wanted) for name, wanted in self.parameters)
+        return all(self._judge_parameter(url.query, *one) is True for one in self.parameters)
 
     def judge(self, text: str) -> bool | None:
         """Whether the address ``text`` is the wanted one; None where that hangs on the query, the
-        fragment or the end of the path of one that is longer than `MAX_URL`."""
-        return self.matches(text) if len(text) <= MAX_URL else self._judge_beginning(text)
+        fragment or the end of the path of one that is longer than `MAX_URL`, or on what the daemon
+        masked in query or fragment."""
+        if len(text) > MAX_URL:
+            return self._judge_beginning(text)
+        is_so = self.matches(text)
+        return self._judge_masked(text) if MASK in text and not is_so else is_so
+
+    @answers(False)
+    def _judge_masked(self, text: str) -> bool | None:
+        """`judge` for an address in which something was masked."""
+        url = parse_url(text)
+        if url is None or not self._is_place(url):
+            return False
+        wanted = () if self.query is None else self._counted(self.query)
+        verdicts = [self.query is None or judge_pairs(wanted, self._counted(url.query))]
+        if self.fragment is not None:
+            verdicts.append(judge_text(self.fragment, url.fragment))
+        verdicts += [self._judge_parameter(url.query, *one) for one in self.parameters]
+        return all_verdict(verdicts)
 
     def _judge_beginning(self, text: str) -> bool | None:
         """`judge` for an address that is longer than `MAX_URL`."""
@@ -231,14 +262,15 @@ class UrlMatch:
     def _is_origin(self, url: Url) -> bool:
         return url.origin == self.origin or url.origin in self.hosts
 
-    def _has(self, query: tuple[tuple[str, str], ...], name: str, wanted: TextMatch) -> bool:
+    def _judge_parameter(
+        self, query: tuple[tuple[str, str], ...], name: str, wanted: TextMatch
+    ) -> bool | None:
         """Whether the parameter is as wanted: each value that it has, or one of them where its name
-        makes it a list."""
-        values = [value for key, value in query if key == name]
-        if not values:
+        makes it a list; None where that hangs on what was masked."""
+        verdicts = [judge_text(wanted, value) for key, value in query if key == name]
+        if not verdicts:
             return False
-        enough = any if name.endswith("[]") else all
-        return enough(wanted.matches(value) for value in values)
+        return any_verdict(verdicts) if name.endswith("[]") else all_verdict(verdicts)
 
     @property
     def _by_place(self) -> bool:
@@ -329,13 +361,16 @@ class AddressTextMatch(TextMatch):
 
     OF_ADDRESS: ClassVar[bool] = True
 
-    def matches_address(self, url: str) -> bool:
-        """Whether ``url`` matches in one of its `writings`. A typed form folds what it reads: for
-        it, characters that it would take for others stay encoded."""
+    def judge_address(self, url: str) -> bool | None:
+        """Whether ``url`` matches in one of its `writings`; None where that hangs on the end of one
+        that is longer than `MAX_URL`, or on what the daemon masked in it. A typed form folds what
+        it reads: for it, characters that it would take for others stay encoded."""
         texts = writings(url)
         if not self.exact:
             texts = tuple(map(_encode_folded, texts))
-        return any(map(self.matches, texts))
+        if len(url) > MAX_URL:
+            return any_verdict([self.matches_beginning(text) for text in texts])
+        return any_verdict([judge_text(self, text) for text in texts])
 
 
 @cache_by_size(8 << 20, lambda _, spec, origin: 32 * len(spec))

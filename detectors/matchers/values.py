@@ -10,13 +10,8 @@ from urllib.parse import parse_qsl
 import orjson
 
 from detectors.matchers.faults import answers
-from detectors.matchers.masked import (
-    MASK,
-    BodyVerdict,
-    any_verdict,
-    judge_json,
-    judge_text,
-)
+from detectors.matchers.masked import BodyVerdict, judge_json
+from detectors.matchers.masked_text import MASK, any_verdict, judge_text
 from detectors.matchers.text import TEXT_FORM, TextMatch
 from detectors.matchers.typed_base import json_text
 from detectors.model.errors import SpecError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import AddressTextMatch
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import errors_arg, is_error_page, loaded_arg
+from detectors.sdk.documents import errors_arg, is_error_page, loaded_arg, reading_if
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -46,5 +46,5 @@ def address_says(event: Event, world: World, args: AddressSaysArgs) -> Iterator[
         return
     if not args.errors and is_error_page(event, world):
         return
-    if args.text.matches_address(url):
-        yield Reading(1.0, f"url:{event.data.get('frame')}")
+    reading = Reading(1.0, f"url:{event.data.get('frame')}")
+    yield from reading_if(args.text.judge_address(url), reading, url)

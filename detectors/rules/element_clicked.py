@@ -10,7 +10,7 @@ from detectors.matchers import TextMatch, UrlMatch, text_key
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import judge_page, loaded_arg, reading_if
+from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.selectors import check_selector, meets_selector
 from detectors.sdk.surroundings import stands_in
@@ -122,7 +122,7 @@ def element_clicked(event: Event, world: World, args: ElementClickedArgs) -> Ite
     if args.around is not None and not stands_in(event.data.get("around"), args.around, reading):
         return
     if args.selector is None or meets_selector(event.data, args.selector, reading):
-        yield from reading_if(is_there, reading)
+        yield from reading_on_page(is_there, reading, event, world)
 
 
 def _is_element(element: Mapping[str, object], args: ElementClickedArgs) -> bool:

@@ -10,7 +10,7 @@ from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
-from detectors.sdk.documents import judge_page, loaded_arg, reading_if
+from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.registry import rule
 from detectors.sdk.selectors import check_selector
 from detectors.sdk.world import World, shown_key
@@ -104,7 +104,7 @@ def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterato
         return
     is_there = judge_page(args.url, event, world)
     if is_there is not False and _stands_so(data, args):
-        yield from reading_if(is_there, Reading(1.0, shown_key("element", data)))
+        yield from reading_on_page(is_there, Reading(1.0, shown_key("element", data)), event, world)
 
 
 def _is_element(data: Mapping[str, object], args: ElementStateArgs) -> bool:

@@ -11,7 +11,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import judge_page, loaded_arg, reading_if
+from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
 from detectors.sdk.selectors import check_selector, meets_selector
@@ -109,7 +109,7 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     if not _is_placed(event.data, args, reading):
         return
     if is_so:
-        yield from reading_if(is_there, reading)
+        yield from reading_on_page(is_there, reading, event, world)
     elif why is not None:
         raise UnseenError(why, reading)
 

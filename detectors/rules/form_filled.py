@@ -10,7 +10,7 @@ from detectors.matchers import UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
-from detectors.sdk.documents import judge_page, loaded_arg, reading_if
+from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
@@ -73,7 +73,7 @@ def form_filled(event: Event, world: World, args: FormFilledArgs) -> Iterator[Re
     if hidden:
         could = reading._replace(level=(len(right) + len(hidden)) / len(found))
         raise UnseenError(hidden[0][1], could, reading, max(seq for seq, _ in hidden))
-    yield from reading_if(is_there, reading)
+    yield from reading_on_page(is_there, reading, event, world)
 
 
 def _named(known: Mapping[str, Any], keys: set[str], *, gone_too: bool) -> dict[str, list[object]]:

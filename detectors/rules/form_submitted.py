@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from detectors.matchers import TextMatch, UrlMatch, masked
+from detectors.matchers import TextMatch, UrlMatch
+from detectors.matchers.masked_text import MASK, judge_text
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import MAX_SHORT, MAX_TEXT, utf16_units
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import FieldsMatch, arg, is_met
-from detectors.sdk.cut_off import judge_text
+from detectors.sdk.arguments import FieldsMatch, arg
+from detectors.sdk.documents import reading_if
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -57,14 +58,16 @@ def form_submitted(event: Event, world: World, args: FormSubmittedArgs) -> Itera
     names = [str(form[part]) for part in ("name", "attr_name", "id") if form.get(part)]
     if args.form is not None and not any(args.form.matches(name) for name in names):
         return
-    if not is_met(args.action, form.get("action")):
+    action = str(form.get("action"))
+    is_there = True if args.action is None else args.action.judge(action)
+    if is_there is False:
         return
     reading = Reading(1.0, f"form:{names[0] if names else form.get('action')}")
     carries = args.fields is None or _carries(event, args.fields)
     if carries is None:
         raise UnseenError("a field's value is a secret, kept back, or longer than is told", reading)
     if carries:
-        yield reading
+        yield from reading_if(is_there, reading, action)
 
 
 def _carries(event: Event, wanted: FieldsMatch) -> bool | None:
@@ -97,5 +100,6 @@ def _judge(wanted: TextMatch, value: object) -> bool | None:
     if not isinstance(value, str):
         return None if value is None else False
     if utf16_units(value) + 1 < MAX_TEXT:
-        return masked.judge_text(wanted, value)
-    return judge_text(wanted, value, is_cut=True)
+        return judge_text(wanted, value)
+    is_so = wanted.matches_beginning(value)
+    return None if is_so is False and MASK in value else is_so

@@ -14,7 +14,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Read, Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind
-from detectors.sdk.documents import judge_page, loaded_arg, reading_if
+from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.kept_back import find_hidden
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
@@ -108,7 +108,7 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
     if judged is None or hidden.hides(args.path):
         raise UnseenError(hidden.reason, Reading(1.0, key))
     level = args.grade.level(value_at(data, args.path)) or 0.0
-    yield from reading_if(is_there, Reading(level, key))
+    yield from reading_on_page(is_there, Reading(level, key), event, world)
 
 
 def _is_asked_for(event: Event, args: GradedArgs) -> bool:

@@ -15,7 +15,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind, kind_rule
-from detectors.sdk.documents import judge_page, loaded_arg, reading_if
+from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.kept_back import find_hidden
 from detectors.sdk.world import World
 
@@ -89,7 +89,7 @@ def observed(event: Event, world: World, args: ObservedArgs) -> Iterator[Reading
     reading = Reading(1.0, key)
     if judged is None or (distinct is not None and hidden.hides(distinct)):
         raise UnseenError(hidden.reason, reading)
-    yield from reading_if(is_there, reading)
+    yield from reading_on_page(is_there, reading, event, world)
 
 
 def _is_countable(event: Event, args: ObservedArgs) -> bool:

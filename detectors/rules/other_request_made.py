@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from detectors.matchers import TextMatch, UrlMatch
+from detectors.matchers.masked_text import any_verdict
 from detectors.matchers.url import MAX_URL
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.cut_off import CUT_OFF
+from detectors.sdk.kept_back import explain_unknown
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import ENDS, LOST, is_servers
 from detectors.sdk.world import World
@@ -53,7 +54,8 @@ def other_request_made(event: Event, world: World, args: OtherRequestMadeArgs) -
     elif end == "lost" and _judge_meant(data, args) is not False:
         raise UnseenError(LOST, reading)
     elif None in found:
-        raise UnseenError(CUT_OFF, reading)
+        urls = [str(hop.get("url")) for hop in (*hops, data)]
+        raise UnseenError(explain_unknown(max(urls, key=len)), reading)
 
 
 def _end_of(event: Event) -> Literal["taken", "lost", "refused"]:
@@ -68,16 +70,18 @@ def _end_of(event: Event) -> Literal["taken", "lost", "refused"]:
 
 def _judge_meant(hop: Mapping[str, object], args: OtherRequestMadeArgs) -> bool | None:
     """Whether a request is one that the rule is about; None where that hangs on the end of an
-    address that is too long."""
+    address that is too long, or on what the daemon masked in it."""
     url = str(hop.get("url"))
     # Nobody hides behind a long query: of what is too long the beginning counts, and only its whole
     # path is allowed.
     asked = url if len(url) <= MAX_URL else url.partition("#")[0].partition("?")[0]
     if not args.method.matches(str(hop.get("method")).upper()):
         return False
-    if any(allowed.matches(asked) for allowed in args.allowed):
-        return False
-    return True if args.url.matches(url[:MAX_URL]) else args.url.judge(url)
+    is_meant = True if args.url.matches(url[:MAX_URL]) else args.url.judge(url)
+    is_allowed = any_verdict([allowed.judge(asked) for allowed in args.allowed])
+    if is_allowed is None and len(asked) <= MAX_URL:
+        return None if is_meant else is_meant
+    return False if is_allowed else is_meant
 
 
 def _is_taken(hop: Mapping[str, object]) -> bool:

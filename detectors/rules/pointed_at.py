@@ -12,7 +12,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import judge_page, loaded_arg, reading_if
+from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -93,4 +93,4 @@ def pointed_at(event: Event, world: World, args: PointedAtArgs) -> Iterator[Read
         raise UnseenError("where the click was is not in the recording", Reading(1.0, "pointed"))
     distance = args.distance(*place)
     level = float(distance == 0) if args.grade is None else args.grade.level(distance)
-    yield from reading_if(is_there, Reading(level or 0.0, "pointed"))
+    yield from reading_on_page(is_there, Reading(level or 0.0, "pointed"), event, world)

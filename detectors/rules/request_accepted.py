@@ -14,7 +14,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.cut_off import CUT_OFF
+from detectors.sdk.kept_back import explain_unknown
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import (
     CERTAIN,
@@ -140,7 +140,8 @@ def _doubt(
         return None
     if has_file is None:
         return why_unknown(hop)
-    return join_doubts((doubt, CERTAIN if is_accepted else CUT_OFF))
+    led = CERTAIN if is_accepted else explain_unknown(str(event.data.get("url")))
+    return join_doubts((doubt, led))
 
 
 def _judge(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) -> str | None:
@@ -148,12 +149,13 @@ def _judge(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) 
     reported, or the end of an address that is too long. `CERTAIN` where it is, None where not."""
     if not args.method.matches(str(hop.get("method"))):
         return None
-    is_there = args.url.judge(str(hop.get("url")))
+    url = str(hop.get("url"))
+    is_there = args.url.judge(url)
     if is_there is False:
         return None
     sent = judge_body(hop, args.body, args.body_as, args.repeated)
     came = CERTAIN if lost else judge_answer(hop, args.answer)
-    return join_doubts((sent, came, CERTAIN if is_there else CUT_OFF))
+    return join_doubts((sent, came, CERTAIN if is_there else explain_unknown(url)))
 
 
 def _accepted(

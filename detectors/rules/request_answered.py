@@ -17,6 +17,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.kept_back import explain_unknown
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import (
     CERTAIN,
@@ -241,21 +242,21 @@ def _asked_there(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
     if args.referer is None:
         return True
     told = mapping(hop.get("headers")).get("referer")
-    return not told or args.referer.matches(str(told))
+    return not told or args.referer.judge(str(told)) is not False
 
 
 def _judge(hop: Mapping[str, object], args: RequestAnsweredArgs) -> str | None:
     """Return why nobody knows whether the request is as expected, by all that the rule says of it:
     a body of which not all was reported, or something that was masked. `CERTAIN` where it is, None
     where it is not."""
-    if not _has_method(hop, args) or not args.url.matches(str(hop.get("url"))):
+    if not _has_method(hop, args):
         return None
     headers = mapping(hop.get("headers"))
-    if args.referer is not None and not args.referer.matches(str(headers.get("referer"))):
-        return None
     set_by = mapping(mapping(hop.get("response")).get("headers"))
     return join_doubts(
         (
+            _judge_address(hop.get("url"), args.url),
+            _judge_address(headers.get("referer"), args.referer),
             _judge_cookies(set_by.get("set-cookie"), "\n", args.cookies),
             _judge_cookies(headers.get("cookie"), ";", args.sent_cookies),
             judge_body(hop, args.body, args.body_as, args.repeated),
@@ -264,8 +265,16 @@ def _judge(hop: Mapping[str, object], args: RequestAnsweredArgs) -> str | None:
     )
 
 
+def _judge_address(url: object, wanted: AddressesMatch | None) -> str | None:
+    """Return the doubt that remains of an address, as `_judge` does of the request."""
+    is_so = True if wanted is None else wanted.judge(str(url))
+    if is_so is None:
+        return explain_unknown(str(url))
+    return CERTAIN if is_so else None
+
+
 def _judge_cookies(header: object, between: str, wanted: ContentMatch | None) -> str | None:
-    """The same of the cookies in a header."""
+    """Return the doubt that remains of the cookies in a header, as `_judge` does."""
     if wanted is None:
         return CERTAIN
     return find_doubt(wanted.judge_document(_cookies(header, between)), "the cookies")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import TextMatch
-from detectors.matchers.masked import has_mask
+from detectors.matchers.masked_text import has_mask
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg

@@ -13,7 +13,7 @@ from detectors.matchers.url import url_key
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.cut_off import CUT_OFF
+from detectors.sdk.kept_back import explain_unknown
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.request_facts import (
     ENDS,
@@ -80,7 +80,7 @@ def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Itera
     if lost:
         raise UnseenError(LOST, could)
     if is_there is None:
-        raise UnseenError(CUT_OFF, could)
+        raise UnseenError(explain_unknown(str(data.get("url"))), could)
     if is_partial(data.get("body")):
         raise UnseenError(PARTIAL, reading._replace(level=1.0))
     if could.level > reading.level:
@@ -94,7 +94,7 @@ def _level(share: float, args: StateAcceptedArgs) -> float:
 
 def _judge_place(data: Mapping[str, object], args: StateAcceptedArgs) -> bool | None:
     """Whether the request went to the address, without a redirect, and to the server itself; None
-    where that hangs on the end of an address that is too long."""
+    where nobody knows, as `UrlMatch.judge` has it."""
     if not args.method.matches(str(data.get("method"))):
         return False
     if not is_servers(data) or data.get("hops"):

@@ -9,7 +9,7 @@ from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.documents import judge_page, loaded_arg, reading_if
+from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, shown_key
 
@@ -56,9 +56,10 @@ def text_visible(event: Event, world: World, args: TextVisibleArgs) -> Iterator[
     text = str(event.data.get("text"))
     if args.now:
         for reading in _shown_now(event, text, args):
-            yield from reading_if(is_there, reading)
+            yield from reading_on_page(is_there, reading, event, world)
     elif args.text.matches(text):
-        yield from reading_if(is_there, Reading(1.0, f"doc:{event.data.get('frame')}"))
+        reading = Reading(1.0, f"doc:{event.data.get('frame')}")
+        yield from reading_on_page(is_there, reading, event, world)
 
 
 def _shown_now(event: Event, text: str, args: TextVisibleArgs) -> Iterator[Reading]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from detectors.matchers.facts import split_path, value_at
-from detectors.matchers.masked import MASKS
+from detectors.matchers.masked_text import MASKS
 from detectors.matchers.plain import normal
 from detectors.matchers.typed_base import json_text
 from detectors.model.kinds.shapes import shape_at

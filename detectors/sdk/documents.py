@@ -13,7 +13,7 @@ from detectors.matchers import AddressTextMatch, UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.cut_off import CUT_OFF
+from detectors.sdk.kept_back import explain_unknown
 from detectors.sdk.world import World
 
 NAVIGATED = "page.navigated"
@@ -58,11 +58,12 @@ class LoadedFrom:
             return self.url.judge(document)
         return self.text is None or self._has_text(event, document)
 
-    def _has_text(self, event: Event, document: str) -> bool:
-        """Whether the address of the document has the text, with the fragment that it has now."""
+    def _has_text(self, event: Event, document: str) -> bool | None:
+        """Whether the address of the document has the text, with the fragment that it has now; None
+        where nobody knows."""
         fragment = str(event.data.get("url")).partition("#")
         address = document.partition("#")[0] + "".join(fragment[1:])
-        return self.text is not None and self.text.matches_address(address)
+        return self.text is not None and self.text.judge_address(address)
 
 
 def loaded_from(args: Any) -> LoadedFrom | None:
@@ -101,21 +102,34 @@ def frame_of(event: Event, world: World) -> str:
 def reading_at(wanted: UrlMatch | None, event: Event, reading: Reading) -> Iterator[Reading]:
     """Yield ``reading`` where the event's own address is the wanted one, or none is wanted. Raises
     as `reading_if`."""
-    is_there = True if wanted is None else wanted.judge(str(event.data.get("url")))
-    return reading_if(is_there, reading)
+    address = str(event.data.get("url"))
+    is_there = True if wanted is None else wanted.judge(address)
+    return reading_if(is_there, reading, address)
 
 
 def judge_page(wanted: UrlMatch | None, event: Event, world: World) -> bool | None:
-    """Whether the event's frame is at the wanted address, or none is wanted; None where that hangs
-    on the end of an address that is too long."""
-    return True if wanted is None else wanted.judge(world.url(str(event.data.get("frame"))))
+    """Whether the event's frame is at the wanted address, or none is wanted; None where nobody
+    knows, as `UrlMatch.judge` has it."""
+    return True if wanted is None else wanted.judge(_page_of(event, world))
 
 
-def reading_if(is_there: bool | None, reading: Reading) -> Iterator[Reading]:
-    """Yield ``reading`` where an event is at the wanted address. Raises `UnseenError` for None: it
-    hangs on the end of an address that is too long."""
+def reading_on_page(
+    is_there: bool | None, reading: Reading, event: Event, world: World
+) -> Iterator[Reading]:
+    """Yield ``reading`` where the event's frame is at the wanted address, as `judge_page` has it.
+    Raises as `reading_if`."""
+    return reading_if(is_there, reading, _page_of(event, world))
+
+
+def _page_of(event: Event, world: World) -> str:
+    return world.url(str(event.data.get("frame")))
+
+
+def reading_if(is_there: bool | None, reading: Reading, address: str) -> Iterator[Reading]:
+    """Yield ``reading`` where ``address`` is the wanted one. Raises `UnseenError` for None: that
+    hangs on the end of one that is too long, or on what was masked in it."""
     if is_there is None:
-        raise UnseenError(CUT_OFF, reading)
+        raise UnseenError(explain_unknown(address), reading)
     if is_there:
         yield reading
 

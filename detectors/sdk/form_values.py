@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from detectors.matchers import TextMatch
-from detectors.matchers.masked import judge_text
+from detectors.matchers.masked_text import judge_text
 from detectors.sdk.kept_back import SECRET_VALUE
 
 

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from detectors.matchers import TextMatch
 from detectors.matchers.facts import NumberRange, Wanted, is_as_wanted, value_at
-from detectors.matchers.masked import MASK, judge_json, judge_text
+from detectors.matchers.masked import judge_json
+from detectors.matchers.masked_text import MASK, judge_text
+from detectors.model.kinds.limits import MAX_ADDRESS
 from detectors.model.kinds.shapes import Path
 from detectors.model.types import Event
 from detectors.sdk.condition_reads import Read
@@ -19,6 +21,11 @@ SECRET_VALUE = "the field's value is a secret, kept back"
 MASKED = "what is asked for is a secret, kept back"
 """Why nobody knows what a daemon masked."""
 SECRET_COPY = "what was copied is a secret, kept back"
+
+
+def explain_unknown(address: str) -> str:
+    """Say why nobody knows whether an address is the wanted one."""
+    return CUT_OFF if len(address) > MAX_ADDRESS else MASKED
 
 
 def judge_fact(wanted: Wanted, value: object) -> bool | None:

@@ -4,7 +4,7 @@ message."""
 from __future__ import annotations
 
 from detectors.matchers import TextMatch
-from detectors.matchers.masked import has_mask
+from detectors.matchers.masked_text import has_mask
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import MAX_OWN_TEXT, utf16_units
 from detectors.model.types import Reading

@@ -103,6 +103,11 @@ QUERY = {"path": "/x", "query": {"a": "1"}}
 ASKED = finished("POST", f"/x?b={LONG}&a=1", 200)
 HOP = {"method": "POST", "url": f"{ORIGIN}/order", "status": 302, "location": "/x"}
 REDIRECTED = finished("GET", f"/x?b={LONG}&a=1", 200, hops=[HOP])
+SUBMITTED: Said = (
+    "form.submitted",
+    {"tab": "T", "frame": "T", "form": {"action": f"{ORIGIN}/x?b={LONG}&a=1"}, "trusted": True},
+)
+PAGE_WITH_A = {"any": [{"address": f"{ORIGIN}/x", "query": {"a": {"string": ["1"]}}}]}
 DOWNLOAD: Said = ("download.finished", {"name": "a.csv", "url": f"{ORIGIN}/x?b={LONG}&a=1"})
 UNKNOWN: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "a page's fragment": ({"url_reached": {"url": "/x#end"}}, [went(f"/x?b={LONG}#end")]),
@@ -127,6 +132,15 @@ UNKNOWN: dict[str, tuple[dict[str, Any], list[Said]]] = {
         },
         [finished("POST", f"/x?b={LONG}&a=1", 200, body={"text": '{"theme":"Dark"}'})],
     ),
+    "an answered request": (
+        {"request_answered": {"method": "POST", "url": PAGE_WITH_A}},
+        [ASKED],
+    ),
+    "an address as a text": (
+        {"address_says": {"text": {"ends_with": "a=1"}}},
+        [went(f"/x?b={LONG}&a=1")],
+    ),
+    "where a form goes to": ({"form_submitted": {"action": QUERY}}, [SUBMITTED]),
     "a download": ({"download_finished": {"url": QUERY}}, [DOWNLOAD]),
 }
 
@@ -170,6 +184,7 @@ def test_of_what_is_done_on_a_page_nobody_knows_whether_it_was_the_wanted_one(ru
         "a request's query",
         "where a redirect led to",
         "another request",
+        "an answered request",
         "a document",
         "a download",
     ],

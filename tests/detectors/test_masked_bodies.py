@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from agentd.masking import Masker
 from agentd.masking.bodies import mask_body
 from detectors.matchers import StructureMatch, TextMatch, third_party
-from detectors.matchers.masked import hides_choice, judge_json, judge_part, judge_text
+from detectors.matchers.masked import hides_choice, judge_json, judge_part
+from detectors.matchers.masked_text import judge_text
 from detectors.model.types import Reward
 from tests.support.logs import ORIGIN, Said, episode, finished, ruleset, run
 
