@@ -162,7 +162,7 @@ class Conditions:
             try:
                 leaves = slot.leaves(event)
             except Exception as error:  # noqa: BLE001 - as in `_read_leaves`
-                self._mark_failure("an index of rules", error, event)
+                self._mark_failure("an index of rules", error, event, range(len(self._tops)))
                 continue
             if leaves:
                 candidates += leaves
@@ -189,7 +189,7 @@ class Conditions:
                 if reading_or_none is not None:
                     readings.append((leaf, _with_short_key(reading_or_none)))
             except Exception as error:  # noqa: BLE001 - a rule, perhaps of others, met what it was not made for
-                self._mark_failure(node.rule.name, error, event)
+                self._mark_failure(node.rule.name, error, event, (node.owner,))
             if self._faults:
                 self._raise_alarms(node.rule.name, event)
         self._state.spent += allowed - self._meter.left
@@ -255,13 +255,16 @@ class Conditions:
         self._supposed.add(node.id)
         return error.could
 
-    def _mark_failure(self, what: str, error: Exception, event: Event) -> None:
+    def _mark_failure(
+        self, what: str, error: Exception, event: Event, owners: Iterable[int]
+    ) -> None:
         """Mark the step: a log that a rule can't read is a log all the same, and what it would have
-        read in the event is not known."""
+        read in the event, for the milestones ``owners``, is not known."""
         if isinstance(error, MemoryError | ImportError):
             raise error  # that is the machine's, and another's replay would not have it
         # Not the error's own words: they may have a page's in them.
         self._state.blind.setdefault("rules", [event.seq, f"{what} failed: {type(error).__name__}"])
+        self._state.refuse(owners)
 
     def _raise_alarms(self, rule: str, event: Event) -> None:
         """Report what a matcher threw; it changes nothing else: it has not matched."""

@@ -191,6 +191,9 @@ class Counterfactuals:
                 id, what = difference
                 seq, why = state.hidden.get(id or "", max(state.hidden.values()))
                 state.blind["rules"] = [seq, f"{why}; {what}"]
+                if id is None:  # the other refuses something, or ends otherwise
+                    negative = self._ruleset.negative
+                    state.refuse(n for n, rests in enumerate(negative) if rests)
                 return True
         return False
 

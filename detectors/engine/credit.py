@@ -342,6 +342,7 @@ class Credit:
             return False
         if not (state.doubt or state.blind or state.unseen or self.rests_on_hidden(owner)):
             return False
+        state.refuse((owner,))
         id = self._specs[owner].id
         self._mark_doubtful(seq, f"milestone {id} rests on what did not happen, which is not known")
         return True

@@ -46,6 +46,7 @@ class MissingCombinations:
             self._starts, self.affected = starts, self._find_affected(frozenset(starts))
         if not self.affected.isdisjoint(owners):
             state.blind.setdefault("rules", [event.seq, WHY])
+            state.refuse(self.affected)
 
     def _check_found(self, owners: Collection[int]) -> None:
         """Take in that a source found something of the milestones ``owners`` as it attached: where

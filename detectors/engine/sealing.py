@@ -73,7 +73,7 @@ class Sealer:
             state.total = total((state.total, reward.reward))
         state.masked += reward.mask
         state.sealed, state.sealed_at = True, event.seq
-        state.pending, state.blind = [], {}
+        state.pending, state.blind, state.refused = [], {}, []
         return SealedStep(reward, asked, unobserved)
 
     def _compare_branches(self, milestones: tuple[Milestone, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Moment, Standing
 from detectors.sdk.world import PARTS, World
 
-STATE_VERSION = 13
+STATE_VERSION = 14
 
 
 @dataclass(slots=True)
@@ -48,7 +49,8 @@ class State:
     (detectors/engine/counterfactual.py), ``forked_live`` whether this is one that was made after
     the first step began; ``offered`` is the most that tiers could add to the steps that they were
     asked about; ``start`` is what stands of what the task expects, until the first step
-    (detectors/engine/expected_start.py)."""
+    (detectors/engine/expected_start.py); ``refused`` are the milestones that the step that runs did
+    not reach only because something may have gone unobserved."""
 
     episode: str
     digest: str
@@ -83,6 +85,7 @@ class State:
     forked_live: bool = False
     supposed: list[State] = field(default_factory=list)
     start: dict[str, str] = field(default_factory=dict)
+    refused: list[int] = field(default_factory=list)
 
     def award(self, milestone: int) -> Award:
         """How a milestone stands, by its index; made on first use."""
@@ -90,6 +93,10 @@ class State:
         if award is None:
             award = self.awards[milestone] = Award()
         return award
+
+    def refuse(self, owners: Iterable[int]) -> None:
+        """Note that the step that runs may reach these milestones, which are not credited in it."""
+        self.refused = sorted({*self.refused, *owners})
 
     @property
     def current_step(self) -> int:
@@ -151,5 +158,5 @@ class State:
 _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt"
     " unseen gaps blind steps began_at step_at potential offered hidden unclear"
-    " unclear_starts misses_combinations forked_live spent"
+    " unclear_starts misses_combinations forked_live spent refused"
 ).split()

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from detectors.engine.gaps import REST
 from detectors.engine.state import State
+from detectors.sdk.registry import Composite, Rule
 from detectors.sdk.tier_rules import is_judged
-from detectors.task.ruleset import Ruleset
+from detectors.task.ruleset import ConditionNode, Ruleset
+from detectors.task.source_dependencies import depends_on
 
 RULES = "rules"
 """Stands among sources for what no rule could know, and for what rests on what was not observed
@@ -19,11 +21,17 @@ before."""
 class UnobservedStep(NamedTuple):
     """Why the rules do not know a step: ``sources`` are those that observed nothing, or
     ``source:part``; ``hidden`` the milestones with a condition that no rule could know so far;
-    ``is_goal_open`` whether nobody knows of the goal, which its end would decide."""
+    ``is_goal_open`` whether nobody knows of the goal, which its end would decide; ``refused`` the
+    indices of the milestones that it would have reached if nothing had gone unobserved, or of
+    which a rule failed; ``reached`` the ids of those that it reached; ``is_last`` whether it is
+    the step that the close ends, which alone decides what must hold at the end."""
 
     sources: tuple[str, ...]
     hidden: tuple[str, ...]
     is_goal_open: bool
+    refused: tuple[int, ...]
+    reached: tuple[str, ...]
+    is_last: bool
 
 
 class UnknownMilestones(NamedTuple):
@@ -38,22 +46,41 @@ class UnknownMilestones(NamedTuple):
 
 def describe_unobserved(state: State, *, is_goal_open: bool) -> UnobservedStep:
     """Return why the step is not known that is about to be sealed in ``state``."""
-    return UnobservedStep(tuple(state.blind), tuple(state.hidden), is_goal_open)
+    return UnobservedStep(
+        tuple(state.blind),
+        tuple(state.hidden),
+        is_goal_open,
+        tuple(state.refused),
+        tuple(sorted({milestone.id for milestone in state.pending})),
+        state.closed,
+    )
 
 
 def find_unknown(rules: Ruleset, step: UnobservedStep) -> frozenset[str]:
     """Return the ids of the milestones that may have been reached in a step that is not known, or
     taken back: those with a condition that needs what was not observed, and all that rest on one.
 
-    A tier is not asked about such a step, so that what a tier decides is unknown too.
+    What a source can only prevent (`before`, `none_of`) is known where nothing came of it: had all
+    been observed, no more could have. Where something would have, the engine refused it. A tier is
+    not asked about such a step, so that what a tier decides is unknown too.
     """
-    unknown = _find_judged(rules)
-    for name in step.sources:
-        unknown |= _find_of_source(rules, name, step.hidden)
-    if step.is_goal_open:
-        unknown |= {n for n, top in enumerate(rules.tops) if rules.nodes[top].rule.name == "goal"}
-        unknown |= _find_doubtful(rules, step.hidden)
-    return frozenset(add_dependents(rules, unknown))
+    names = [name for name in step.sources if name != RULES]
+    if any(name.partition(":")[0] not in rules.sources for name in names):
+        return frozenset(rules.index)  # such as the journal or a refused start: nothing is known
+    unknown = add_dependents(rules, _list_doubtful(rules, step))
+    needing: set[int] = set()
+    raised: set[int] = set()
+    for name in names:
+        source, _, part = name.partition(":")
+        of = None if part in ("", REST) else part
+        needing |= rules.owners_of(source, of)
+        raised |= _find_raised(rules, source, of)
+    unknown |= {rules.task.milestones[n].id for n in _add_raised(rules, raised)}
+    told = {*step.reached, *find_revocable(rules)}
+    unknown |= add_dependents(rules, needing) & told
+    if not step.is_last:
+        unknown -= _list_decided_at_end(rules)
+    return frozenset(unknown)
 
 
 def find_revocable(rules: Ruleset) -> frozenset[str]:
@@ -78,25 +105,90 @@ def add_dependents(rules: Ruleset, owners: Iterable[int]) -> set[str]:
     }
 
 
-def _find_of_source(rules: Ruleset, name: str, hidden: Iterable[str]) -> set[int]:
-    """Return the milestones that need a source, or that part of it. Of a source that no rule
-    depends on, such as the journal or a refused start, nothing is known: all of them."""
-    if name == RULES:
-        return _find_doubtful(rules, hidden)
-    source, _, part = name.partition(":")
-    if source not in rules.sources:
-        return set(range(len(rules.tops)))
-    return set(rules.owners_of(source, None if part in ("", REST) else part))
+def _list_doubtful(rules: Ruleset, step: UnobservedStep) -> set[int]:
+    """Return the milestones that a step leaves unknown whichever source it is that observed
+    nothing: with a condition that no rule could know, refused by the engine, decided by a tier, or
+    by the end, where that is not known."""
+    doubtful = {*step.refused, *_find_judged(rules)}
+    for n, spec in enumerate(rules.task.milestones):
+        is_of_end = step.is_last and spec.must_hold_at_end
+        is_open_goal = step.is_goal_open and rules.nodes[rules.tops[n]].rule.name == "goal"
+        if spec.id in step.hidden or is_of_end or is_open_goal:
+            doubtful.add(n)
+    return doubtful
 
 
-def _find_doubtful(rules: Ruleset, hidden: Iterable[str]) -> set[int]:
-    """Return the milestones with a condition that no rule could know, and those that rest on what
-    did not happen or has to hold at the end: what was not observed before leaves them open."""
+def _list_decided_at_end(rules: Ruleset) -> set[str]:
+    """Return the ids of the milestones that no step but the last can reach."""
+    task = rules.task
     return {
-        n
-        for n, spec in enumerate(rules.task.milestones)
-        if spec.id in set(hidden) or rules.negative[n] or spec.must_hold_at_end
+        spec.id
+        for spec in task.milestones
+        if spec.must_hold_at_end and spec.component not in task.credit
     }
+
+
+def _find_raised(rules: Ruleset, source: str, of: str | None) -> set[int]:
+    """Return the milestones that may have been reached by what a source, or that part of it, did
+    not report: with a condition on it that does more than prevent them."""
+    return {
+        node.owner
+        for node in rules.nodes
+        if isinstance(node.rule, Rule)
+        and depends_on(node.rule.heard_kinds(node.args), node.args, source, of)
+        and _may_raise(rules, node, node.rule)
+    }
+
+
+def _may_raise(rules: Ruleset, leaf: ConditionNode, rule: Rule) -> bool:
+    """Return whether what a leaf did not read can have made its milestone more than it was. What
+    happens only prevents where an odd number of `none_of` lie above it; what stands may have ended
+    unseen."""
+    prevents = False
+    id = leaf.parent
+    while id >= 0:
+        node = rules.nodes[id]
+        assert isinstance(node.rule, Composite)
+        effect = node.rule.effect(node.args)
+        if effect == "either" or node.rule.ticks or node.rule.present is None:
+            return True
+        prevents ^= effect == "opposes"
+        id = node.parent
+    return not prevents or not rule.occurs(leaf.args)
+
+
+def _add_raised(rules: Ruleset, raised: Iterable[int]) -> set[int]:
+    """Return milestones, with all that may have been reached because one of them was, or, where it
+    may have ended unseen, because it was not."""
+    index, found, waiting = rules.index, set(raised), True
+    while waiting:
+        waiting = False
+        for n, spec in enumerate(rules.task.milestones):
+            names = {*spec.after, *((spec.since,) if spec.since else ())}
+            others = {index[name] for name in names}
+            others |= {index[name] for name in spec.before if not _is_lasting(rules, index[name])}
+            for node in rules.nodes:
+                if node.owner == n:
+                    others.update(node.requires)
+            if n not in found and not others.isdisjoint(found):
+                found.add(n)
+                waiting = True
+    return found
+
+
+def _is_lasting(rules: Ruleset, owner: int) -> bool:
+    """Return whether a milestone that the engine calls reached was reached whatever else went
+    unobserved: by something that happened, or by one condition alone."""
+    spec = rules.task.milestones[owner]
+    if spec.revoke_on is not None or spec.baseline == "transition":
+        return False
+    nodes = [node for node in rules.nodes if node.owner == owner]
+    if len(nodes) == 1 and isinstance(nodes[0].rule, Rule):
+        return True
+    return all(
+        node.rule.occurs(node.args) if isinstance(node.rule, Rule) else not node.requires
+        for node in nodes
+    )
 
 
 def _find_judged(rules: Ruleset) -> set[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 from api.proposal.reach import Reached, find_reached
 from api.verdicts.recorded import Playback
 from detectors.model.rewards import milestone_to_json, reward_to_json
+from detectors.model.types import Reading
+from detectors.sdk.registry import Rule
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_from_json
 from tests.support.logs import ORIGIN, Said, clicked, created, episode, filled, log, went
@@ -40,13 +44,35 @@ MILESTONES: Sequence[dict[str, object]] = (
     },
     {"id": "after", "after": ["filed"], "when": {"url_reached": {"url": "/sale"}}},
     {"id": "kept", "must_hold_at_end": True, "when": {"url_reached": {"url": "/keep"}}},
+    {
+        "id": "clean",
+        "when": {
+            "all_of": [
+                {"file_matches": {"name": "e.pdf"}},
+                {"none_of": [{"element_clicked": {"name": "Reset"}}]},
+            ]
+        },
+    },
+    {
+        "id": "away",
+        "when": {
+            "all_of": [
+                {"file_matches": {"name": "e.pdf"}},
+                {"none_of": [{"url_reached": {"url": "/help"}}]},
+            ]
+        },
+    },
+    {"id": "late", "after": ["clean"], "when": {"file_matches": {"name": "f.pdf"}}},
+    {"id": "free", "before": ["clean"], "when": {"file_matches": {"name": "f.pdf"}}},
+    {"id": "calm", "before": ["both"], "when": {"file_matches": {"name": "f.pdf"}}},
+    {"id": "held", "must_hold_at_end": True, "when": {"file_matches": {"name": "g.pdf"}}},
     {"id": "done", "when": {"goal": {"requires": ["buy", "file"]}}},
 )
 IDS = [str(one["id"]) for one in MILESTONES]
 DEEDS: Sequence[Said] = (
     *(went(path) for path in ("/cart", "/sale", "/help", "/keep", "/")),
     *(clicked(name) for name in ("Buy", "Reset", "Save", "Undo", "File")),
-    *(created(name) for name in ("a.pdf", "b.pdf", "c.pdf", "d.pdf")),
+    *(created(name) for name in tuple(f"{letter}.pdf" for letter in "abcdefg")),
 )
 SOURCES = ("cdp", "files")
 SOURCE_OF = {"page.navigated": "cdp", "element.clicked": "cdp", "file.created": "files"}
@@ -81,13 +107,57 @@ def unknown(told: Mapping[str, Reached]) -> set[str]:
 def test_a_gap_of_the_files_leaves_the_pages_known() -> None:
     told = reached(rules(), [went("/cart")], [clicked("Buy"), *gap("files")], [])
     assert (told["cart"], told["buy"], told["help"]) == ("yes", "yes", "no")
-    assert unknown(told) == {"file", "both", "alone", "filed", "after", "kept", "done"}
+    of_files = {"file", "both", "alone", "filed", "after", "clean", "away", "late", "free", "calm"}
+    assert unknown(told) == {*of_files, "held", "kept", "done"}
 
 
 def test_a_gap_of_the_browser_leaves_the_files_known() -> None:
     told = reached(rules(), [created("a.pdf"), *gap("cdp")], [])
     assert told["file"] == "yes", "it came in the null step, and no page has to do with it"
-    assert unknown(told) == set(IDS) - {"file"}
+    assert unknown(told) == set(IDS) - {"file", "alone", "clean", "late", "free"}
+
+
+def test_what_a_source_can_only_prevent_is_known_where_nothing_came_of_it() -> None:
+    """Had the browser told all, no file more would be there; what it may have ended unseen, or
+    what came after its gap, is not known."""
+    of = rules(*(one for one in MILESTONES if one["id"] in ("help", "alone", "clean", "reset")))
+    for deeds in ([], [created("a.pdf")]):
+        told = reached(of, [*gap("cdp")], deeds, [])
+        assert (told["alone"], told["clean"], told["help"]) == ("no", "no", "unknown")
+    came = [created("c.pdf"), created("e.pdf")]
+    for steps in ([[*gap("cdp")], came], [[*gap("cdp"), *came]], [[*came, *gap("cdp")]]):
+        told = reached(of, *steps)
+        assert (told["alone"], told["clean"]) == ("unknown", "unknown"), steps
+    told = reached(of, came, [*gap("cdp")])
+    assert (told["alone"], told["clean"]) == ("yes", "yes"), "before anything went unobserved"
+
+
+def test_what_may_have_ended_unseen_is_unknown() -> None:
+    of = rules(*(one for one in MILESTONES if one["id"] == "away"))
+    assert reached(of, [went("/help")], [*gap("cdp")], [])["away"] == "unknown"
+
+
+def test_what_must_hold_at_the_end_is_unknown_in_the_last_step_alone() -> None:
+    """A step that a rule could not know says nothing of it: the last one does."""
+    pin = {"id": "pin", "when": {"field_filled": {"field": "PIN", "value": "4711"}}}
+    kept = next(one for one in MILESTONES if one["id"] == "kept")
+    steps = [[filled("PIN", None, has_value=True)], [went("/keep")], []]
+    assert reached(rules(pin, kept), *steps) == {"pin": "unknown", "kept": "yes"}
+    assert reached(rules(pin, kept), steps[0], [])["kept"] == "no"
+    assert reached(rules(pin, kept), *steps, [*gap("cdp")])["kept"] == "unknown"
+
+
+def test_a_rule_that_fails_leaves_its_own_milestone_unknown(monkeypatch: Any) -> None:
+    of = rules(*MILESTONES[:1], {"id": "reset", "when": {"element_clicked": {"name": "Reset"}}})
+    (leaf,) = (node for node in of.nodes if node.rule.name == "element_clicked")
+
+    def fail(*_: object) -> Iterator[Reading]:
+        raise ZeroDivisionError
+
+    assert isinstance(leaf.rule, Rule)
+    monkeypatch.setattr(leaf, "rule", replace(leaf.rule, read=fail))
+    told = reached(of, [went("/cart"), clicked("Reset")], [])
+    assert told == {"cart": "yes", "reset": "unknown"}
 
 
 def test_a_gap_of_one_kind_leaves_what_needs_another_known() -> None:
