@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from api.commands.store import PAGE, Commands, Queued
 from api.core.errors import UnavailableError
-from api.core.notify import Deadline, Notifier, commands_of, log_of
+from api.core.notify import Change, Deadline, Notifier, commands_of, log_of
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 
@@ -65,12 +65,14 @@ class CommandQueue:
         self._on_call(episode)
         deadline = Deadline(self._call_s * 1000)
         is_first = True
+        found: list[dict[str, Any]] | None = None  # None: nobody said what there is
         while True:
-            changed = self._notifier.watch(commands_of(episode))
-            try:
-                found = await self._commands.list_after(episode, after)
-            except UnavailableError:
-                return
+            if found is None:
+                changed = self._notifier.watch(commands_of(episode))
+                try:
+                    found = await self._commands.list_after(episode, after)
+                except UnavailableError:
+                    return
             news = CommandNews(found, is_followed())
             if found or news.is_followed or is_first:
                 yield news
@@ -80,6 +82,7 @@ class CommandQueue:
             has_more = len(found) == PAGE
             if not has_more and not await self._notifier.wait(changed, deadline.remaining_s()):
                 return
+            changed, found = _next_said(changed, after)
 
     async def journalled(self, episode: str, queued: Queued, deadline: Deadline) -> dict[str, Any]:
         """What became of a command: ``step`` and ``seq`` once it is in the log, else ``status:
@@ -91,7 +94,8 @@ class CommandQueue:
                 seq = await self._commands.seq(episode, queued.number)
             if seq is None and not await self._notifier.wait(grown, deadline.remaining_s()):
                 break
-            grown = None
+            if seq is None:
+                seq, grown = _seq_said(grown, queued.number)
         if seq is None:
             return {"command": queued.number, "step": queued.step, "status": "queued"}
         step = queued.step
@@ -108,3 +112,30 @@ class CommandQueue:
                 return row
             if not await self._notifier.wait(changed, deadline.remaining_s()):
                 return row
+
+
+def _next_said(changed: Change, after: int) -> tuple[Change, list[dict[str, Any]] | None]:
+    """Return the change that is still to come, and the commands beyond ``after`` that those before
+    it say; None where one of them does not say it, or says another than the next."""
+    commands: list[dict[str, Any]] = []
+    while changed.is_set() and changed.following is not None:
+        if changed.said is None or changed.said["command"] > after + 1:
+            return changed, None
+        if changed.said["command"] == after + 1:
+            commands.append(dict(changed.said))
+            after += 1
+        changed = changed.following
+    return changed, commands or None
+
+
+def _seq_said(grown: Change, number: int) -> tuple[int | None, Change | None]:
+    """Return the event that the command became, where a change of the log says so, and the change
+    that is still to come; None for the latter where one did not say what it brought."""
+    while grown.is_set() and grown.following is not None:
+        if grown.said is None:
+            return None, None
+        seqs = grown.said["seqs"]
+        if str(number) in seqs:
+            return seqs[str(number)], grown
+        grown = grown.following
+    return None, (grown if not grown.is_set() else None)

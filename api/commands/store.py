@@ -6,7 +6,6 @@ obeys. A command's ``seq`` is the number of the event that it became.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.commands.tables import commands
 from api.core.errors import EpisodeClosedError, InvalidError, KeyReusedError, WrongStepError
-from api.core.notify import Notifier, commands_of, log_of
+from api.core.notify import Change, Notifier, commands_of, log_of
 from api.db.database import Database
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import lock_episode, mark_closing
@@ -128,7 +127,7 @@ class Queued(NamedTuple):
     number: int | None
     step: int | None
     seq: int | None
-    grown: asyncio.Event | None = None
+    grown: Change | None = None
 
 
 class Commands:
@@ -140,10 +139,7 @@ class Commands:
     async def list_after(self, episode: str, after: int) -> list[dict[str, Any]]:
         """Commands beyond number ``after``, as the daemon gets them."""
         rows = await self._database.all(_AFTER, {"episode": episode, "after": after})
-        return [
-            {"command": row.number, "kind": row.kind, "data": orjson.loads(row.data)}
-            for row in rows
-        ]
+        return [_as_given(row.number, row.kind, row.data) for row in rows]
 
     async def seq(self, episode: str, number: int) -> int | None:
         """The event that the command became, or None while it waits."""
@@ -181,8 +177,9 @@ class Commands:
             data = _begin_data(step, action, settle=settle)
             number = await self._begin_next(episode, step, data, intent)
             if number is not None:
-                self._notifier.tell(commands_of(episode))
-                return Queued(number, step, None, grown)
+                begun = Queued(number, step, None, grown)
+                self._tell(episode, begun, "step.began", data)
+                return begun
         async with self._database.write() as conn:
             row = await lock_episode(conn, episode)
             given = {"action": action} if step is None else {"step": step, "action": action}
@@ -242,9 +239,9 @@ class Commands:
                 )
             _refuse_closing(row)
             data: dict[str, object] = {"step": step}
-            found = await _insert(conn, episode, "step.ended", data, step, intent, grown)
-        self._notifier.tell(commands_of(episode))
-        return found
+            queued = await _insert(conn, episode, "step.ended", data, step, intent, grown)
+        self._tell(episode, queued, "step.ended", data)
+        return queued
 
     async def say(
         self,
@@ -266,7 +263,7 @@ class Commands:
                 if most is not None:
                     await _refuse_more(conn, episode, kind, most)
                 found = await _insert(conn, episode, kind, data, None, intent, grown)
-        self._notifier.tell(commands_of(episode))
+        self._tell(episode, found, kind, data)
         return found
 
     async def close(self, episode: str, reason: str, *, truncated: bool = False) -> None:
@@ -280,6 +277,19 @@ class Commands:
                 await _insert(conn, episode, "episode.close", data, None, None)
                 await mark_closing(conn, episode)
         self._notifier.tell(commands_of(episode))
+
+    def _tell(self, episode: str, queued: Queued, kind: str, data: dict[str, object]) -> None:
+        """Tell the daemon of a command that was queued with ``data``, now or by an earlier request
+        of the same key."""
+        said = None
+        if queued.grown is not None:
+            said = _as_given(queued.number, kind, canonical(data))
+        self._notifier.tell(commands_of(episode), said)
+
+
+def _as_given(number: int | None, kind: str, data: bytes | str) -> dict[str, Any]:
+    """Return a command as the daemon gets it."""
+    return {"command": number, "kind": kind, "data": orjson.loads(data)}
 
 
 def _begin_data(step: int, action: object, *, settle: bool) -> dict[str, object]:
@@ -345,7 +355,7 @@ async def _insert(
     data: dict[str, object],
     step: int | None,
     intent: str | None,
-    grown: asyncio.Event | None = None,
+    grown: Change | None = None,
 ) -> Queued:
     row = {
         "of_episode": episode,

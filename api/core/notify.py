@@ -1,24 +1,29 @@
 """Wakes those who wait for an episode: nobody polls the database.
 
 Take `Notifier.watch` first, look second, wait third: a change between the look and the wait is then
-not missed.
+not missed. Where a change says what it is, whoever waited need not look: the change after it is
+`Change.following`, so that none in between is missed either.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 from weakref import WeakValueDictionary
 
 Topic = tuple[str, str]
+Said = Mapping[str, Any]
+"""What a change says of itself, in values that JSON has."""
 
 
 LOG = "log"
 
 
 def log_of(episode: str) -> Topic:
-    """Something was appended to the episode's log."""
+    """Something was appended to the episode's log. Said: ``seqs``, event by number of those
+    commands that it has in it, the number as text."""
     return (LOG, episode)
 
 
@@ -26,7 +31,8 @@ COMMANDS = "commands"
 
 
 def commands_of(episode: str) -> Topic:
-    """A command waits for the episode's daemon, or something else that it is to know."""
+    """A command waits for the episode's daemon, or something else that it is to know. Said: the
+    command, as the daemon gets it."""
     return (COMMANDS, episode)
 
 
@@ -78,26 +84,35 @@ class Deadline:
         return max(0.0, self._at - time.monotonic())
 
 
-class Notifier:
-    """Events by topic; those that nobody waits for do not exist."""
+class Change(asyncio.Event):
+    """The next change of a topic, set as it comes."""
 
     def __init__(self) -> None:
-        self._events: WeakValueDictionary[Topic, asyncio.Event] = WeakValueDictionary()
-        self._others: Callable[[Topic], None] | None = None
+        super().__init__()
+        self.said: Said | None = None  # None: whoever wants to know looks
+        self.following: Change | None = None  # once it is set, unless nobody may wait any more
+
+
+class Notifier:
+    """Changes by topic; those that nobody waits for do not exist."""
+
+    def __init__(self) -> None:
+        self._changes: WeakValueDictionary[Topic, Change] = WeakValueDictionary()
+        self._others: Callable[[Topic, Said | None], None] | None = None
         self._gone: list[Callable[[], None]] = []
         self._heard: dict[str, Callable[[str], None]] = {}
         self._recheck_s: float | None = None
         self.waiting = 0
         self.stopped = False
 
-    def watch(self, topic: Topic) -> asyncio.Event:
+    def watch(self, topic: Topic) -> Change:
         """What is set at the topic's next change."""
-        event = self._events.get(topic)
-        if event is None:
-            event = self._events[topic] = asyncio.Event()
+        change = self._changes.get(topic)
+        if change is None:
+            change = self._changes[topic] = Change()
             if self.stopped:
-                event.set()
-        return event
+                change.set()
+        return change
 
     def on_gone(self, forget: Callable[[], None]) -> None:
         """Call ``forget`` whenever episodes were deleted, or may have been."""
@@ -108,40 +123,43 @@ class Notifier:
         told."""
         self._heard[what] = heard
 
-    def spread(self, others: Callable[[Topic], None], recheck_s: float) -> None:
-        """From now on hand every topic to ``others`` too, and let nobody wait longer than
-        ``recheck_s`` unasked."""
+    def spread(self, others: Callable[[Topic, Said | None], None], recheck_s: float) -> None:
+        """From now on hand every topic, with what is said of it, to ``others`` too, and let nobody
+        wait longer than ``recheck_s`` unasked."""
         self._others, self._recheck_s = others, recheck_s
 
-    def tell(self, topic: Topic) -> None:
-        """Wake all who watch the topic, here and elsewhere."""
-        self.wake(topic)
+    def tell(self, topic: Topic, said: Said | None = None) -> None:
+        """Wake all who watch the topic, here and elsewhere. What is ``said`` of the change is in
+        the database already."""
+        self.wake(topic, said)
         if self._others is not None:
-            self._others(topic)
+            self._others(topic, said)
 
-    def wake(self, topic: Topic) -> None:
+    def wake(self, topic: Topic, said: Said | None = None) -> None:
         """Wake all who watch the topic here."""
         if topic == GONE:
             for forget in self._gone:
                 forget()
             # Who waits for an episode may wait for one of these.
-            for other in list(self._events):
+            for other in list(self._changes):
                 if other[0] in (LOG, LEASE):
                     self._set(other)
-        self._set(topic)
+        self._set(topic, said)
         if topic[0] == LOG:
             self._set(ANY_LOG)
         if topic[0] in self._heard:
             self._heard[topic[0]](topic[1])
 
-    def _set(self, topic: Topic) -> None:
+    def _set(self, topic: Topic, said: Said | None = None) -> None:
         """Wake everybody who waits for news of a topic."""
-        event = self._events.pop(topic, None)
-        if event is not None:
-            event.set()
+        change = self._changes.pop(topic, None)
+        if change is not None:
+            change.said = said
+            change.following = self._changes[topic] = Change()
+            change.set()
 
-    async def wait(self, event: asyncio.Event, seconds: float) -> bool:
-        """Whether ``event`` came within ``seconds``, or may have; False at once while the service
+    async def wait(self, change: Change, seconds: float) -> bool:
+        """Whether ``change`` came within ``seconds``, or may have; False at once while the service
         stops."""
         if seconds <= 0 or self.stopped:
             return False
@@ -149,7 +167,7 @@ class Notifier:
         self.waiting += 1
         try:
             async with asyncio.timeout(self._recheck_s if unasked else seconds):
-                await event.wait()
+                await change.wait()
         except TimeoutError:
             return unasked and not self.stopped
         finally:
@@ -158,7 +176,7 @@ class Notifier:
 
     def wake_kind(self, kind: str) -> None:
         """Wake all who watch a topic of ``kind`` here, such as `COMMANDS`."""
-        for topic in list(self._events):
+        for topic in list(self._changes):
             if topic[0] == kind:
                 self._set(topic)
 
@@ -171,5 +189,5 @@ class Notifier:
     def wake_all(self) -> None:
         """Let everybody here look again, also at what they remember."""
         self.wake(GONE)
-        for topic in list(self._events):
+        for topic in list(self._changes):
             self.wake(topic)

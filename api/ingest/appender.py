@@ -359,7 +359,8 @@ class Log:
                 episode=live.episode,
                 **alarm._asdict(),
             )
-        self._notifier.tell(log_of(live.episode))
+        seqs = {str(row["number"]): row["seq"] for row in rows["commands"]}
+        self._notifier.tell(log_of(live.episode), {"seqs": seqs})
         if found.asks_model:
             self._notifier.wake(grew_topic(live.episode))
         if rows["ask"]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
+from collections.abc import Iterable
 
 import asyncpg
 import orjson
@@ -18,16 +19,18 @@ import structlog
 from sqlalchemy.engine import URL
 
 from api.core import background
-from api.core.notify import Notifier, Topic
+from api.core.notify import Notifier, Said, Topic
 
 CHANNEL = "milestoned"
 RECHECK_S = 15.0
 AGAIN_S = 1.0
 """How long to wait before a lost connection is opened again, in seconds."""
 PAUSE_S = 0.005
-"""From one notification, a transaction of its own, to the next; topics meanwhile share one."""
-TOGETHER = 50
-"""Topics in one notification: Postgres takes at most 8,000 bytes."""
+"""From one notification, a transaction of its own, to the next; changes meanwhile share one."""
+MAX_BYTES = 7_000
+"""Of one notification, of which Postgres takes less than 8,000."""
+MAX_SAID_BYTES = 1_000
+"""Where more is said of a change, the other replicas are told that it came, and look."""
 
 log = structlog.get_logger()
 
@@ -39,7 +42,7 @@ class Broadcast:
         self._dsn = url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._notifier = notifier
         self._me = uuid.uuid4().hex
-        self._waiting: dict[Topic, None] = {}
+        self._waiting: dict[bytes, None] = {}  # encoded: topic, and what is said of it
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -55,8 +58,11 @@ class Broadcast:
         """Close the connection and return once it is closed."""
         await background.end(self._task)
 
-    def _send(self, topic: Topic) -> None:
-        self._waiting[topic] = None
+    def _send(self, topic: Topic, said: Said | None) -> None:
+        encoded = orjson.dumps(topic if said is None else (*topic, said))
+        if said is not None and len(encoded) > MAX_SAID_BYTES:
+            encoded = orjson.dumps(topic)
+        self._waiting[encoded] = None
         self._news.set()
 
     async def _keep(self, listening: asyncio.Event) -> None:
@@ -84,14 +90,14 @@ class Broadcast:
                 await self._news.wait()
                 self._news.clear()
                 while self._waiting:
-                    topics = list(self._waiting)[:TOGETHER]
+                    together = _take(self._waiting)
                     await conn.execute(
                         "SELECT pg_notify($1, $2)",
                         CHANNEL,
-                        orjson.dumps([self._me, topics]).decode(),
+                        orjson.dumps([self._me, list(map(orjson.Fragment, together))]).decode(),
                     )
-                    for topic in topics:
-                        del self._waiting[topic]
+                    for encoded in together:
+                        del self._waiting[encoded]
                     await asyncio.sleep(PAUSE_S)
         finally:
             with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
@@ -99,7 +105,19 @@ class Broadcast:
 
     def _on_notification(self, payload: str) -> None:
         """Wake who waits for what another replica told."""
-        sender, topics = orjson.loads(payload)
+        sender, changes = orjson.loads(payload)
         if sender != self._me:
-            for what, episode in topics:
-                self._notifier.wake((what, episode))
+            for what, episode, *said in changes:
+                self._notifier.wake((what, episode), said[0] if said else None)
+
+
+def _take(waiting: Iterable[bytes]) -> list[bytes]:
+    """Return the first of those that wait, as many as one notification may have."""
+    taken: list[bytes] = []
+    left = MAX_BYTES
+    for encoded in waiting:
+        left -= len(encoded) + 1
+        if left < 0:
+            break
+        taken.append(encoded)
+    return taken

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any
 
 import orjson
 import pytest
+from sqlalchemy import event
 
 from api.commands.command_queue import CommandNews
-from api.core.notify import commands_of
+from api.commands.store import Commands
+from api.core.notify import Notifier, Said, commands_of
 from api.http.support import while_known
-from tests.api.service import Service, Store, running, until
+from tests.api.service import Service, Store, events, frames, running, until
+from tests.support.postgres import needs_postgres
 
 PATIENCE_S = 60.0
 
@@ -151,3 +154,131 @@ async def test_a_wrong_query_is_refused(
     answer = await service.get(f"/v1/episodes/{id}/commands/stream", token, params=query)
     assert answer.status_code == status
     assert next(iter(query)) in answer.json()["detail"]
+
+
+@contextmanager
+def statements(service: Service) -> Iterator[list[str]]:
+    """What reads or writes commands meanwhile, by the first word of each statement."""
+    seen: list[str] = []
+    database = service.app.state.parts.database
+    engines = [database.writer.sync_engine, database.reader.sync_engine]
+    if database.embedded:
+        engines.append(database._direct)
+
+    def note(_conn: object, _cursor: object, statement: str, *_: object) -> None:
+        if "commands" in statement:
+            seen.append(statement.split(maxsplit=1)[0])
+
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        for engine in engines:
+            event.remove(engine, "before_cursor_execute", note)
+
+
+def begin(service: Service, episode: str, step: int, wait_ms: int = 0, **action: Any) -> Any:
+    body = {"step": step, "action": action, "wait_ms": wait_ms}
+    return service.post(f"/v1/episodes/{episode}/steps", body)
+
+
+def began(step: int, action: object) -> Any:
+    """The event that the daemon makes of an episode's first command."""
+    return ("step.began", {"step": step, "action": action, "command": 1})
+
+
+async def test_a_command_is_given_to_the_daemon_without_a_look_at_the_database(
+    service: Service,
+) -> None:
+    id, _ = await service.open()
+    async with followed(service, id) as lines:
+        await lines.next()
+        with statements(service) as seen:
+            for step in (0, 1):
+                await begin(service, id, step, text="go")
+                (command,) = (await lines.next()).commands
+                assert command["data"] == {"step": step, "action": {"text": "go"}}
+            assert "SELECT" not in seen
+            assert "INSERT" in seen
+
+
+async def test_what_became_of_a_command_is_heard_without_a_look_at_the_database(
+    service: Service,
+) -> None:
+    id, token = await service.open()
+    with statements(service) as seen:
+        begun = asyncio.create_task(begin(service, id, 0, wait_ms=50_000))
+        await until(lambda: service.app.state.notifier.waiting == 1)
+        journalled = events(id, began(0, {}))
+        assert (await service.append(id, frames(journalled)[0], token)).status_code == 200
+        answer = (await begun).json()
+    assert (answer["seq"], answer["step"]) == (1, 0)
+    assert "SELECT" not in seen
+
+
+def telling(service: Service, episode: str, *said: Said | None) -> None:
+    """Tell of commands, as if they came in this order from other replicas."""
+    for one in said:
+        service.app.state.notifier.wake(commands_of(episode), one)
+
+
+COMMANDS = [
+    {"command": n, "kind": "agent.answered", "data": {"text": t}} for n, t in [(1, "a"), (2, "b")]
+]
+ORDERS: dict[str, list[Said | None]] = {
+    "in order": [COMMANDS[0], COMMANDS[1]],
+    "the second first": [COMMANDS[1], COMMANDS[0]],
+    "the first is not told": [COMMANDS[1]],
+    "one without a word": [None, COMMANDS[1]],
+    "each twice": [COMMANDS[0], COMMANDS[0], COMMANDS[1], COMMANDS[1]],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+async def test_each_command_comes_once_and_in_order_however_it_is_told(
+    service: Service, order: list[Said | None]
+) -> None:
+    id, _ = await service.open()
+    async with followed(service, id) as lines:
+        await lines.next()
+        parts = service.app.state.parts
+        elsewhere = Commands(parts.database, Notifier())
+        for text in ("a", "b"):
+            await elsewhere.say(id, "agent.answered", {"text": text}, None)
+        telling(service, id, *order)
+        heard = list((await lines.next()).commands)
+        while len(heard) < 2:
+            heard += (await lines.next()).commands
+        assert heard == COMMANDS
+        waiting = asyncio.create_task(lines.next())
+        await until(lambda: service.app.state.notifier.waiting == 1)
+        await say(service, id, "c")
+        assert [one["command"] for one in (await waiting).commands] == [3]
+
+
+@needs_postgres
+@pytest.mark.usefixtures("without_schema")
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+@pytest.mark.parametrize(("size", "is_looked_up"), [(10, False), (100_000, True)])
+async def test_a_command_of_another_replica_is_looked_up_only_where_it_is_large(
+    store: Store, size: int, is_looked_up: bool
+) -> None:
+    async with running(store) as one, running(store) as other:
+        id, token = await one.open()
+        async with followed(other, id) as lines:
+            await lines.next()
+            waiting = asyncio.create_task(lines.next())
+            await until(lambda: other.app.state.notifier.waiting == 1)
+            with statements(other) as seen:
+                begun = asyncio.create_task(
+                    begin(one, id, 0, wait_ms=50_000, text="é" * (size // 2))
+                )
+                (command,) = (await waiting).commands
+                assert len(command["data"]["action"]["text"].encode()) == size
+                assert ("SELECT" in seen) == is_looked_up
+            with statements(one) as seen:
+                journalled = frames(events(id, began(0, command["data"]["action"])))
+                assert (await other.append(id, journalled[0], token)).status_code == 200
+                assert (await begun).json()["seq"] == 1
+                assert "SELECT" not in seen

@@ -151,7 +151,7 @@ def test_who_says_no_more_that_they_follow_is_gone_after_a_minute(
     monkeypatch.setattr(live_subscribers, "time", clock)
     notifier, told = Notifier(), list[Topic]()
     here = Followers(notifier)
-    notifier.spread(told.append, 15.0)
+    notifier.spread(lambda topic, _: told.append(topic), 15.0)
     for passed in (0, 1, AGAIN_S):
         clock.at += passed
         here.note("ep_1")

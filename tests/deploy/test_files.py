@@ -242,6 +242,8 @@ def test_a_sandbox_s_browser_is_a_trainer_s_and_a_sandbox_calls_no_other_pod_tha
     assert {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"} <= set(
         public["except"]
     )
+    (to_sites,) = (rule for rule in spec["egress"] if any("ipBlock" in peer for peer in rule["to"]))
+    assert to_sites["ports"] == [{"protocol": "TCP"}], "no datagrams"
 
 
 def test_the_agent_s_container_does_not_see_the_token_of_its_devtools() -> None:
