@@ -13,7 +13,12 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
@@ -22,7 +27,7 @@ from weakref import WeakSet
 
 import aiosqlite
 from sqlalchemy import Connection, Engine, Executable, create_engine, event, func, select
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -30,10 +35,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from api.core.errors import InvalidError, UnavailableError
+from api.db.held_connections import HeldConnections
 from api.db.sqlite_files import SqliteFiles
 
-SERVER_POOL = 8
-"""Connections of one replica to Postgres, once for readers and once for writers."""
+READS, SINGLE_WRITES, TRANSACTIONS, SESSIONS = 5, 4, 4, 3
+"""Connections of one replica to Postgres by what they are for, so that whoever waits for a row's
+lock keeps no reader waiting. Of the service three use a session, one each (`Database.alone`)."""
+Borrow = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+"""Lends a connection for a block."""
+# Reads are single statements, each its own snapshot: autocommit spares them two round trips.
+_AUTOCOMMIT: Mapping[str, Any] = {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
 _NO_TEXT = ("22021", "22P05")
 _TOO_LONG = ("22001", "22003")
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -78,9 +89,23 @@ class Database:
         self._files = None if self._file is None else SqliteFiles(self._file)
         self._is_rescued = False
         self._threads: WeakSet[Thread] = WeakSet()
-        self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
-        self.reader = self._engine(self.url, readers, None)
-        self._single = self.writer.execution_options(isolation_level="AUTOCOMMIT")
+        if self.embedded:
+            self.writer = self._embedded_engine(1, "BEGIN IMMEDIATE")
+            self.reader = self._sessions = self._embedded_engine(readers, None)
+            self.engines = [self.writer, self.reader]
+            self._held: list[HeldConnections] = []
+            self._borrow: Borrow = self.reader.connect
+            self._borrow_writer: Borrow = self.writer.begin
+        else:
+            self.writer = self._server_engine(TRANSACTIONS, in_transactions=True)
+            self.reader = self._server_engine(READS)
+            self._sessions = self._server_engine(SESSIONS)
+            single_writer = self._server_engine(SINGLE_WRITES)
+            self.engines = [self.writer, self.reader, single_writer, self._sessions]
+            reads = HeldConnections(self.reader, READS)
+            writes = HeldConnections(single_writer, SINGLE_WRITES)
+            self._held = [reads, writes]
+            self._borrow, self._borrow_writer = reads.borrow, writes.borrow
         self._lock = asyncio.Lock() if self.embedded else nullcontext()
         self._pen = ThreadPoolExecutor(1, "sqlite-pen") if self.embedded else None
         self._direct = self._direct_engine() if self.embedded else None
@@ -90,26 +115,24 @@ class Database:
         """Whether the database lives in a file of this service's own: SQLite."""
         return self.url.get_backend_name() == "sqlite"
 
-    def _engine(self, url: URL, size: int, begin: str | None) -> AsyncEngine:
-        """Return a pool of connections; ``begin`` None: each statement is a transaction of its
-        own."""
-        # Reads are single statements, each its own snapshot: autocommit spares them two round
-        # trips.
-        extra: dict[str, object] = (
-            {} if begin else {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
-        )
-        if not self.embedded:
-            engine = create_async_engine(url, pool_size=SERVER_POOL, max_overflow=0, **extra)
-            event.listen(engine.sync_engine, "checkout", _refuse_closed)
-            return engine
+    def _server_engine(self, size: int, *, in_transactions: bool = False) -> AsyncEngine:
+        """Return a pool of connections to Postgres."""
+        options = {} if in_transactions else _AUTOCOMMIT
+        engine = create_async_engine(self.url, pool_size=size, max_overflow=0, **options)
+        event.listen(engine.sync_engine, "checkout", _refuse_closed)
+        return engine
+
+    def _embedded_engine(self, size: int, begin: str | None) -> AsyncEngine:
+        """Return a pool of connections to SQLite; ``begin`` None: each statement is a transaction
+        of its own."""
         engine = create_async_engine(
-            url,
+            self.url,
             poolclass=AsyncAdaptedQueuePool,
             pool_size=size,
             max_overflow=0,
             pool_timeout=30,
             connect_args={"async_creator_fn": self._connect},
-            **extra,
+            **({} if begin else _AUTOCOMMIT),
         )
         event.listen(engine.sync_engine, "connect", _prepare)
         if begin is not None:
@@ -122,14 +145,14 @@ class Database:
         """Return all rows of one SELECT, in memory."""
         await self._refuse_other_files()
         with translated(self._file):
-            async with self.reader.connect() as conn:
+            async with self._borrow() as conn:
                 return (await conn.execute(statement, values)).all()
 
     async def first(self, statement: Executable, values: Mapping[str, object] | None = None) -> Any:
         """The first row of one SELECT, or None."""
         await self._refuse_other_files()
         with translated(self._file):
-            async with self.reader.connect() as conn:
+            async with self._borrow() as conn:
                 return (await conn.execute(statement, values)).first()
 
     @asynccontextmanager
@@ -137,7 +160,7 @@ class Database:
         """A connection that commits each statement, for what belongs to a session."""
         await self._refuse_other_files()
         with translated(self._file):
-            async with self.reader.connect() as conn:
+            async with self._sessions.connect() as conn:
                 yield conn
 
     async def check_file(self) -> None:
@@ -186,7 +209,7 @@ class Database:
         with translated(self._file):
             async with self._lock:
                 if self._pen is None or self._direct is None:
-                    async with self._single.connect() if single else self.writer.begin() as conn:
+                    async with self._borrow_writer() if single else self.writer.begin() as conn:
                         await conn.run_sync(work)
                     return
                 loop = asyncio.get_running_loop()
@@ -261,8 +284,10 @@ class Database:
         if self._pen is not None and self._direct is not None:
             await asyncio.get_running_loop().run_in_executor(self._pen, self._direct.dispose)
             self._pen.shutdown()
-        await self.writer.dispose()
-        await self.reader.dispose()
+        for held in self._held:
+            await held.close()
+        for engine in self.engines:
+            await engine.dispose()
         if pending := [thread for thread in self._threads if thread.is_alive()]:
             await asyncio.to_thread(_join, pending)
 

@@ -161,7 +161,7 @@ def statements(service: Service) -> Iterator[list[str]]:
     """What reads or writes commands meanwhile, by the first word of each statement."""
     seen: list[str] = []
     database = service.app.state.parts.database
-    engines = [database.writer.sync_engine, database.reader.sync_engine]
+    engines = [engine.sync_engine for engine in database.engines]
     if database.embedded:
         engines.append(database._direct)
 
