@@ -41,6 +41,7 @@ from api.db.sqlite_files import SqliteFiles
 READS, SINGLE_WRITES, TRANSACTIONS, SESSIONS = 5, 4, 4, 3
 """Connections of one replica to Postgres by what they are for, so that whoever waits for a row's
 lock keeps no reader waiting. Of the service three use a session, one each (`Database.alone`)."""
+CONNECTIONS = READS + SINGLE_WRITES + TRANSACTIONS + SESSIONS
 Borrow = Callable[[], AbstractAsyncContextManager[AsyncConnection]]
 """Lends a connection for a block."""
 # Reads are single statements, each its own snapshot: autocommit spares them two round trips.

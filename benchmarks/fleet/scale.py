@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from api.core.settings import Limits
-from api.db.database import SERVER_POOL
+from api.db.database import CONNECTIONS as OF_REPLICA
 from api.fleet.watch import BUSY_BEAT, LOOKS, MAX_LOOK_S
 from api.log.broadcast import RECHECK_S
 from benchmarks.figures import LOWER, NEITHER, Wanted, at_most
@@ -58,7 +58,7 @@ def main(report: PartReport) -> None:
             (f"Postgres, {BUSY:.0%} of each core used", cores, "cores", LOWER),
             (
                 "connections to Postgres",
-                replicas * (2 * SERVER_POOL + 1),
+                replicas * (OF_REPLICA + 1),
                 "connections",
                 at_most(CONNECTIONS),
             ),
