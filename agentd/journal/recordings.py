@@ -15,20 +15,16 @@ from pathlib import Path
 from agentd.core.errors import AgentdError, UsageError
 from agentd.journal.journal import fit
 from common.frames import Packer
+from common.output_file import why_not_writable
 from detectors.model.codec import GENESIS, checksum_frame, join_segment, sha256
 
 
 def must_be_free(out: Path, *, force: bool) -> None:
     """Raise `UsageError` where ``out`` can't be written: its directory is missing, or it is there
     already and ``force`` is not given."""
-    if not out.resolve().parent.is_dir():
-        raise UsageError(f"--out {out}: its directory does not exist")
-    if out.is_dir():
-        raise UsageError(f"--out {out}: is a directory; wanted a file")
-    if not force and out.exists():
-        raise UsageError(
-            f"--out {out}: is there already; wanted another name, or --force to replace it"
-        )
+    problem = why_not_writable(out, force=force)
+    if problem is not None:
+        raise UsageError(f"--out {problem}")
 
 
 def segments(episode: str, lines: Sequence[bytes]) -> Iterator[bytes]:

@@ -96,7 +96,7 @@ class EventSplitter:
         if name == b"id":
             self._has_id = True
         elif name == b"data" and not self._is_unread:
-            self._size += len(value)
+            self._size += len(line)  # an empty one costs memory, too
             self._is_unread = self._size > self._max_bytes
             self._data.append(value.removeprefix(b" "))
 

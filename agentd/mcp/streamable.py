@@ -64,7 +64,7 @@ class HttpGateway:
             raise RuntimeError(f"scope: expected http, got {scope['type']}")
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1")
-        if self._is_local and urlsplit(f"//{host}").hostname not in LOOPBACK:
+        if self._is_local and _host_name(host) not in LOOPBACK:
             await _refuse(send, 403, f"host: expected a name of this machine, got {host[:80]}")
             return
         body, rest = await _read(receive)
@@ -260,6 +260,14 @@ async def _wait_disconnected(receive: Receive) -> None:
     """Return when the client has gone away."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def _host_name(host: str) -> str | None:
+    """Return the name in a `Host` header, without its port; None for what is no name."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:

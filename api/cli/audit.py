@@ -28,6 +28,7 @@ from api.db.migrate import current, is_reached, latest_revision
 from api.labelling.store import Preferences
 from api.rewards.ledger import Ledger
 from common.command_line import new_app, option
+from common.output_file import why_not_writable
 from common.regular_file import read_regular_text
 
 
@@ -135,9 +136,14 @@ def report(
     ] = None,
     format: Annotated[Literal["text", "json", "html"], option("default: text", "FORMAT")] = "text",
     out: Annotated[Path | None, option("write it here (default: to the terminal)", "FILE")] = None,
+    force: Annotated[bool, option("replace --out if it is there")] = False,
     store: Store = STORE,
 ) -> int:
     """Report rewards by task, masks, tampering, health, over a selection."""
+    problem = None if out is None else why_not_writable(out, force=force)
+    if problem is not None:
+        print(f"--out {problem}", file=sys.stderr)
+        return 2
 
     async def work(_settings: Settings, stores: AuditStores) -> int:
         """Write the report in the format that is asked for, to a file or as output."""

@@ -20,6 +20,7 @@ from detectors.engine.attribution import CREDITS, OWN_CREDITS, Credit, OwnCredit
 if TYPE_CHECKING:
     from api.core.settings import Settings
 
+MAX_SECONDS = 10**9
 _SPANS = {"s": 1 / 86_400, "m": 1 / 1_440, "h": 1 / 24, "d": 1.0, "w": 7.0}
 
 
@@ -33,7 +34,7 @@ def read_days(text: str) -> float:
 
 def read_seconds(text: str) -> float:
     """Read a time of at least one second."""
-    if not text.replace(".", "", 1).isdecimal() or float(text) < 1:
+    if not text.replace(".", "", 1).isdecimal() or not 1 <= float(text) <= MAX_SECONDS:
         raise ValueError("expected a number of seconds, at least 1")
     return float(text)
 
@@ -46,6 +47,17 @@ def read_silence(text: str) -> float:
         return read_seconds(text)
     except ValueError:
         raise ValueError("expected 0, or a number of seconds, at least 1") from None
+
+
+def read_share(text: str) -> float:
+    """Read a share. Raises ValueError for what is no number from 0 to 1."""
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError("expected a number from 0 to 1")
+    return share
 
 
 def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:

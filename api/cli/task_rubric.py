@@ -11,7 +11,7 @@ from typing import Annotated
 
 import orjson
 
-from api.cli.common import Overrides
+from api.cli.common import Overrides, read_share
 from api.cli.corpus import RECORDINGS_ALONE, Stored
 from api.db.database import Database
 from api.labelling.majority import majority_labels
@@ -63,7 +63,11 @@ def run(
     ] = False,
     minimum: Annotated[
         float,
-        option(f"with --by-labels: share of labels to repeat (default: {MINIMUM})", "SHARE"),
+        option(
+            f"with --by-labels: share of labels to repeat (default: {MINIMUM})",
+            "SHARE",
+            read_share,
+        ),
     ] = MINIMUM,
     stored: Stored = RECORDINGS_ALONE,
 ) -> int:

@@ -27,6 +27,7 @@ from api.http.support import (
     caller,
     parts_of,
     read_body,
+    stated_size,
     token_of,
     whole_header,
 )
@@ -77,8 +78,8 @@ async def append(request: Request) -> Response:  # hot, and its body is a frame 
     parts = parts_of(request)
     who = await _appender(request, episode)
     max_size = parts.settings.limits.frame_bytes
-    stated = request.headers.get("content-length", "")
-    size = min(int(stated), max_size) if stated.isdigit() else max_size
+    stated = stated_size(request)
+    size = max_size if stated is None else min(stated, max_size)
     backlog = whole_header(request, BEHIND) >= FAR_BEHIND
     try:
         parts.rates.may_append(who)

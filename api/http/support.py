@@ -47,6 +47,8 @@ METRICS = frozenset(("admin", "metrics"))
 SANDBOX = frozenset(("admin", "sandbox"))
 HINTS = frozenset(("admin", "hints"))
 MAX_SEQ = 2**63 - 1
+SIZE_DIGITS = 18
+"""Digits of a body's stated size that are read."""
 KEY_AND_VALUE, SHA256 = r"^[^=]+=.*$", r"^[0-9a-f]{64}$"
 DEPTH = 100
 """How deep a body may be nested: what becomes an event fits into a segment."""
@@ -240,10 +242,17 @@ async def is_in_force(tokens: Tokens, token: str) -> bool:
     return True
 
 
+def stated_size(request: Request) -> int | None:
+    """The bytes that a body is said to have, of a longer number than any body's its beginning; None
+    where the head says nothing that is one."""
+    stated = request.headers.get("content-length", "")
+    return int(stated[:SIZE_DIGITS]) if stated.isascii() and stated.isdecimal() else None
+
+
 async def read_body(request: Request, limit: int) -> bytes:
     """The whole body, or `TooLargeError` as soon as it is known to be too large."""
-    stated = request.headers.get("content-length", "")
-    if stated.isdigit() and int(stated) > limit:
+    stated = stated_size(request)
+    if stated is not None and stated > limit:
         raise TooLargeError(f"body: {stated} bytes, wanted at most {limit}")
     chunks: list[bytes] = []
     size = 0

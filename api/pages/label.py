@@ -162,6 +162,9 @@ async def _item(parts: LabelParts, who: Principal, said: Mapping[str, str]) -> Q
         raise InvalidError(
             f"second: got {second[:40]!r}, wanted an episode other than the first, and after it"
         )
+    item = "" if second else said.get("item", "")[:512]
+    if "\0" in item:  # no database keeps it
+        raise InvalidError(f"item: got {item[:40]!r}, wanted a text without NUL")
     row = await parts.episodes.get(first)
     if second and (await parts.episodes.get(second)).task != row.task:
         raise InvalidError("second: got an episode of another task, wanted one of the same")
@@ -170,7 +173,7 @@ async def _item(parts: LabelParts, who: Principal, said: Mapping[str, str]) -> Q
         first,
         second,
         -1 if second else int(step),
-        "" if second else said.get("item", "")[:512],
+        item,
         "",
     )
 

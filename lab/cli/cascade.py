@@ -13,6 +13,7 @@ import orjson
 from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Stored, run_guarded
 from api.rescoring.stored import episodes
 from common.command_line import new_app, option
+from common.output_file import why_not_writable
 from detectors.model.json_value import JsonObject, JsonValue, read_object, require_list
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def calibrate(
         float, option(f"of what the judge decides, how much may be wrong (default: {RISK})", "RISK")
     ] = RISK,
     out: Annotated[Path | None, option("where the calibration goes", "FILE")] = None,
+    force: Annotated[bool, option("replace --out if it is there")] = False,
 ) -> int:
     """Find how sure a judge may be: from which support on, in either direction, its errors surely
     stay within a risk.
@@ -101,6 +103,10 @@ def calibrate(
         import lab.evaluation.calibrating  # noqa: F401
     except ImportError as error:
         print(f"{error.name}: not installed; expected the extra [rm]", file=sys.stderr)
+        return 2
+    problem = None if out is None else why_not_writable(out, force=force)
+    if problem is not None:
+        print(f"--out {problem}", file=sys.stderr)
         return 2
     return run_guarded(lambda: _calibrate(file, stored, risk, out))
 

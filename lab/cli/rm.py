@@ -8,10 +8,12 @@ from typing import Annotated, Literal
 
 import orjson
 
+from api.cli.common import read_share
 from api.cli.corpus import RECORDINGS_ALONE, CorpusUsageError, Stored, run_guarded
 from api.replay.recordings import RecordingError
 from api.rescoring.stored import episodes
 from common.command_line import new_app, option
+from common.output_file import why_not_writable
 from lab.training.pairing import preferences_of
 from lab.training.preferences import SCHEMA, PreferenceError, read_preferences
 
@@ -19,6 +21,7 @@ RISK = 0.05
 """The stated risk unless another is given."""
 EXTRA = "this command needs the extra train: pip install 'milestoned[train]'"
 MODELS = Path("models")
+MAX_WEIGHT = 1_000
 
 
 def _read_weight(text: str) -> tuple[str, float]:
@@ -28,8 +31,11 @@ def _read_weight(text: str) -> tuple[str, float]:
         weight = float(value)
     except ValueError:
         weight = -1.0
-    if not aspect or weight <= 0:
-        raise ValueError("expected ASPECT=WEIGHT with a weight above 0, such as safety=0.3")
+    if not aspect or not 0 < weight <= MAX_WEIGHT:
+        raise ValueError(
+            f"expected ASPECT=WEIGHT with a weight above 0, at most {MAX_WEIGHT}, such as"
+            " safety=0.3"
+        )
     return aspect, weight
 
 
@@ -80,6 +86,7 @@ def prefer(
     ] = None,
     stored: Stored = RECORDINGS_ALONE,
     weight: SourceWeights = (),
+    force: Annotated[bool, option("replace OUT if it is there")] = False,
 ) -> int:
     """Make preferences of recorded episodes by their tasks' rules; or, with --stored, of a
     service's closed episodes by people's labels, rules and judge."""
@@ -91,6 +98,9 @@ def prefer(
         return _fail("nothing to read: wanted EPISODES and OUT, or --stored and --into")
     if out.parent.resolve() != index.parent.resolve():
         return _fail(f"{out}: wanted a file in {index.parent}: recordings are named relative to it")
+    problem = why_not_writable(out, force=force)
+    if problem is not None:
+        return _fail(problem)
     try:
         lines = [orjson.dumps(line) + b"\n" for line in preferences_of(index)]
         out.write_bytes(b"".join(lines))
@@ -204,7 +214,8 @@ def evaluate(
     /,
     *,
     risk: Annotated[
-        float, option(f"of the answers, how many may be wrong (default: {RISK})", "RISK")
+        float,
+        option(f"of the answers, how many may be wrong (default: {RISK})", "RISK", read_share),
     ] = RISK,
     truth: Annotated[
         Literal["env", "rule", "person"],
@@ -212,8 +223,13 @@ def evaluate(
     ] = "env",
     json: Annotated[Path | None, option("write the figures there", "FILE")] = None,
     plot: Annotated[Path | None, option("write the coverage/risk curve there", "FILE.svg")] = None,
+    force: Annotated[bool, option("replace what is there")] = False,
 ) -> int:
     """Measure what this way of training is worth on groups that were left out."""
+    for path in filter(None, (json, plot)):
+        problem = why_not_writable(path, force=force)
+        if problem is not None:
+            return _fail(problem)
     if not _trains():
         return _fail(EXTRA)
     from lab.training.evaluating import by_task, cases_left_out, coverage_curve, report
@@ -259,7 +275,8 @@ def gate(
     *,
     models: Models = MODELS,
     margin: Annotated[
-        float, option("by how much its AUROC may surely be lower (default: 0.05)", "SHARE")
+        float,
+        option("by how much its AUROC may surely be lower (default: 0.05)", "SHARE", read_share),
     ] = 0.05,
 ) -> int:
     """Compare a model with the one that is served, on groups held out; 0 if it may be promoted."""
@@ -334,7 +351,8 @@ def drift(
     models: Models = MODELS,
     stored: Stored = RECORDINGS_ALONE,
     risk: Annotated[
-        float, option(f"of the answers, how many may be wrong (default: {RISK})", "RISK")
+        float,
+        option(f"of the answers, how many may be wrong (default: {RISK})", "RISK", read_share),
     ] = RISK,
     roll_back: Annotated[bool, option("on an alarm, serve the model before it again")] = False,
 ) -> int:

@@ -40,13 +40,23 @@ SOCKETS = {("GET", "/openenv/ws")}
 FORM = {"choice": "yes", "step": "0", "text": json.dumps(TASK), "do": "save"}
 """What a form holds beside the field that is walked, and beside an episode and a task."""
 HEADERS = (
-    b"idempotency-key",
-    b"last-event-id",
-    b"milestoned-behind",
-    b"content-type",
-    b"accept-encoding",
+    (
+        *(b"idempotency-key", b"last-event-id", b"milestoned-behind", b"content-type"),
+        *(b"accept-encoding", b"accept", b"forwarded", b"if-none-match", b"range", b"referer"),
+        *(b"traceparent", b"x-forwarded-for"),
+    ),
+    (b"origin",),
+    (b"authorization", b"cookie", b"host", b"content-length"),
 )
-HEADER_VALUES = (b"9" * 5_000, b"\xff\xfe", b"1e999", b"a\x00b")
+"""Those that are sent together: what one of a group refuses hides none of another group."""
+HEADER_VALUES = (
+    b"9" * 5_000,
+    b"\xff\xfe",
+    b"1e999",
+    b"a\x00b",
+    b"http://[",
+    b"milestoned=http://[",
+)
 
 
 class Sent(NamedTuple):
@@ -192,8 +202,10 @@ class Walk:
                 rest = "" if name == "wait_ms" else "&wait_ms=0"
                 yield Sent(method, address, f"{name}={text}{rest}", body, what=f"{what} as {name}")
         for value in HEADER_VALUES:
-            headers = tuple((header, value) for header in HEADERS)
-            yield Sent(method, address, "wait_ms=0", body, headers, what=f"headers: {value[:20]!r}")
+            for group in HEADERS:
+                headers = tuple((header, value) for header in group)
+                what = f"{group[0].decode()}: {value[:20]!r}"
+                yield Sent(method, address, "wait_ms=0", body, headers, what=what)
 
     def _documented(self, method: str, path: str, operation: dict[str, Any]) -> Iterator[Sent]:
         names = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]

@@ -39,6 +39,8 @@ RIGHT = {
     "SECONDS": "5",
     "FACTOR": "2",
     "KEY=VALUE": "a=b",
+    "SHARE": "0.5",
+    "RISK": "0.1",
     "WHICH": "primary",
     "KIND,...": "all",
     "DIR": ".",
@@ -160,6 +162,20 @@ def test_an_option_that_is_missing_is_named_with_what_it_is_for(
     said = capsys.readouterr().err
     assert said.startswith(f"{command.program}: {argument.name} {argument.parameter.metavar} is")
     assert str(argument.parameter.help) in said
+
+
+def is_fraction(_command: Command, argument: Argument) -> bool:
+    return type_of(argument) is float
+
+
+@pytest.mark.parametrize("odd", ["nan", "inf", "1e999", "9" * 400])
+@pytest.mark.parametrize(("command", "argument"), options(is_fraction))
+def test_no_option_takes_what_is_no_finite_number(
+    command: Command, argument: Argument, odd: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a limit that nothing meets would pass for one that was kept."""
+    assert run(command, *needed(command, but=argument), f"{argument.name}={odd}") == 2
+    assert argument.name in capsys.readouterr().err
 
 
 def has_number(_command: Command, argument: Argument) -> bool:

@@ -210,6 +210,13 @@ def test_the_command_finds_the_bar(
     assert (found.model, found.risk) == ("m", float(risk))
     assert (found.confidence(0.8, 1.0) >= found.bar) is (status == 0)
     assert found.digest[:12] in capsys.readouterr().out
+    kept = out.read_bytes()
+    again = ["cascade", "calibrate", str(file), "--risk", "0.3", "--out", str(out)]
+    assert main(again) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert out.read_bytes() == kept
+    assert main([*again, "--force"]) == 0
+    assert out.read_bytes() != kept
 
 
 @pytest.mark.parametrize(

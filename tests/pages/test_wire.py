@@ -21,6 +21,8 @@ FOREIGN = [
     "javascript:alert(1)",
     "",
     "/a\nb",
+    "//[",
+    "http://[::1",
 ]
 
 
@@ -79,9 +81,10 @@ async def test_a_login_leads_nowhere_else(service: Service, following: str) -> N
     assert form.headers["location"] == "/episodes"
 
 
+@pytest.mark.parametrize("origin", ["https://evil.test", "null", "", "http://[", "http://a]b"])
 @pytest.mark.parametrize("path", ["/login", "/logout"])
-async def test_another_sites_form_is_refused(service: Service, path: str) -> None:
-    headers = {**HTML, "origin": "https://evil.test"}
+async def test_another_sites_form_is_refused(service: Service, path: str, origin: str) -> None:
+    headers = {**HTML, "origin": origin}
     form = await service.call("POST", path, None, data={"token": ADMIN}, headers=headers)
     assert form.status_code == 403
     assert "set-cookie" not in form.headers

@@ -17,6 +17,8 @@ IN_ADDRESSES: dict[str, str] = {
     "another script's digits": "%D9%A3",
     "a superscript digit": "%C2%B2",
     "beyond 64 bits": "18446744073709551616",
+    "an address that is none": "http%3A%2F%2F%5B",
+    "a place that is none": "%2F%2F%5B",
     "nothing": "",
 }
 """Percent-encoded, as they stand in a path, a query or a form."""

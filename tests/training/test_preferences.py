@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from api.cli.main import main
 from lab.training.pairing import preferences_of
 from lab.training.perturbing import INJECTED, perturb_log
 from lab.training.preferences import PreferenceError, read_preferences, rows_of, score_log
@@ -96,6 +97,31 @@ def test_what_the_rules_make_of_episodes(made: Made) -> None:
 
 def spoilt(line: dict[str, Any]) -> bool:
     return "perturbed" in line["rejected"]
+
+
+def test_preferences_that_are_there_are_replaced_only_with_force(
+    made: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else lines that somebody labelled would go with them."""
+    kept = made.folder / "kept.jsonl"
+    kept.write_text("somebody's")
+    again = ["rm", "prefer", str(made.index), str(kept)]
+    assert main(again) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert kept.read_text() == "somebody's"
+    assert main([*again, "--force"]) == 0
+    assert kept.read_bytes() == made.preferences.read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--json", "--plot"])
+def test_figures_that_are_there_are_replaced_only_with_force(
+    made: Made, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("somebody's")
+    assert main(["rm", "eval", str(made.preferences), option, str(kept)]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert kept.read_text() == "somebody's"
 
 
 def test_what_the_close_pays_is_of_the_last_step(tmp_path: Path) -> None:

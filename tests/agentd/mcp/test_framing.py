@@ -50,6 +50,7 @@ EVENTS: dict[str, tuple[bytes, list[tuple[bytes | None, bool]]]] = {
     "a ping": (b": ping\n\n\n", []),
     "half": (b"data: 1\n", []),
     "too long": (b"data: " + b"x" * 99 + b"\n\ndata: 2\n\n", [(None, False), (b"2", False)]),
+    "too long by lines that hold nothing": (b"data:\n" * 99 + b"\n", [(None, False)]),
     "too long by its lines": (b"data: 0123456789\n" * 9 + b"\n", [(None, False)]),
 }
 

@@ -197,7 +197,7 @@ async def test_a_gateway_that_was_killed_loses_no_answer_of_the_server(tmp_path:
         ]
 
 
-@pytest.mark.parametrize("host", ["evil.test", "127.0.0.1.evil.test", ""])
+@pytest.mark.parametrize("host", ["evil.test", "127.0.0.1.evil.test", "", "[", "a]b", "[::1"])
 async def test_a_page_that_lets_its_name_point_here_is_refused(tmp_path: Path, host: str) -> None:
     """The server sees its own name behind the gateway, so the gateway looks at the client's."""
     both = Both(Beside(tmp_path))

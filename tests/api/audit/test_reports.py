@@ -237,6 +237,13 @@ async def test_the_command_says_the_same(store: Store, tmp_path: Path, capsys: A
     )
     assert (status, out) == (0, "")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    (tmp_path / "report.html").write_text("somebody's")
+    again = ["report", "--out", str(tmp_path / "report.html")]
+    status, _, err = await command(*again)
+    assert (status, (tmp_path / "report.html").read_text()) == (2, "somebody's")
+    assert "is there already" in err
+    assert (await command(*again, "--force"))[0] == 0
+    assert (tmp_path / "report.html").read_text() != "somebody's"
     assert "goal rate 100.0%" in (await command("report"))[1]
     async with running(store) as service:
         await tamper(
