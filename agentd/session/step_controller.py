@@ -43,6 +43,8 @@ class Sources(Protocol):
 
     async def fence_late(self) -> None: ...
 
+    async def see_again(self) -> None: ...
+
     async def before_first_step(self) -> None: ...
 
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None: ...
@@ -182,6 +184,7 @@ class Conductor:
         """Return the number of the step's event, which may not be on disk yet."""
         if not self.steps.begins(step):
             return self.steps.seq_of("step.began") or 0  # see `_again`
+        await self._sources.see_again()
         is_finished = False
         while not is_finished:
             before = self.steps.current

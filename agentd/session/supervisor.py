@@ -38,6 +38,9 @@ that does not keep to it is waited for twice as long."""
 SEAL_S = 10.0
 """The longest that all work before one seal may take together, in seconds; each source has a budget
 of its own."""
+RETURN_S = 10.0
+"""How long the first step that begins after a restart waits for the sources that saw before it, in
+seconds."""
 MAX_RETRY_S = 2.0
 """The longest wait before a lost source is tried again, in seconds; the first is 0.1."""
 
@@ -227,8 +230,8 @@ class Supervisor:
     ``gaps``: sources that see nothing now, each with the reason; ``changed`` is set, and made anew,
     whenever a gap begins or ends. ``unwatched``: sources that the daemon was not given, with the
     reason; ``needed``: whether a task depends on them (a recording on none); ``asked``: the kinds
-    marked *asked* that the sources report. ``patience`` multiplies `FENCE_S`, `LATE_S` and
-    `SEAL_S`.
+    marked *asked* that the sources report. ``patience`` multiplies `FENCE_S`, `LATE_S`, `SEAL_S`
+    and `RETURN_S`.
     """
 
     def __init__(
@@ -251,6 +254,7 @@ class Supervisor:
         self._recorder = recorder
         self._tasks: list[asyncio.Task[None]] = []
         self._late: list[Source] = []  # those that overstayed the last fence
+        self._returning: set[str] = set()  # those that saw before a restart, until a step begins
         self._started = False
         self.changed = asyncio.Event()
         self.gaps: dict[str, str] = {}
@@ -337,6 +341,7 @@ class Supervisor:
                 names.add(data["source"])
             elif kind == "gap.ended":
                 self.gaps.pop(data["source"], None)
+        self._returning = {source.name for source in self._sources} - self.gaps.keys()
         for name in sorted(names):
             self.began(name, "daemon restarted")
         for name, of in alarms:
@@ -441,6 +446,17 @@ class Supervisor:
         longest_s = self._patience.extend(LATE_S)
         for source in await self._fence(late, longest_s):
             self._record_loss(source.name, f"its fence was not over within {longest_s:g} s")
+
+    async def see_again(self) -> None:
+        """Wait, once after a restart and at most `RETURN_S`, until the sources that saw before it
+        see again: who begins a step may not have heard of the restart, and it would be unknown."""
+        try:
+            async with asyncio.timeout(self._patience.extend(RETURN_S)):
+                while self._returning & self.gaps.keys():
+                    await self.changed.wait()
+        except TimeoutError:
+            log.warning("A step begins before all sources see again.", gaps=self.gaps)
+        self._returning.clear()
 
     async def before_first_step(self) -> None:
         """Let the sources that report what the agent begins with do so, at most `SEAL_S`.

@@ -94,6 +94,9 @@ class Stage:
     async def fence_late(self) -> None:
         self.fenced_again.append(self.kinds[-1])
 
+    async def see_again(self) -> None:
+        """Nothing was restarted here."""
+
     async def before_first_step(self) -> None:
         """Nothing is recorded here."""
 

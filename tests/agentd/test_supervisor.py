@@ -64,6 +64,12 @@ def told(recorder: Recorder) -> list[tuple[str, Any, Any]]:
     ]
 
 
+def events(recorder: Recorder) -> list[tuple[str, Any]]:
+    """(kind, data) of all that the journal has."""
+    recorder.flush()
+    return [(kind, data) for _, kind, data in recorder.journal.rows()]
+
+
 @pytest.fixture
 def recorder(tmp_path: Path) -> Recorder:
     return Recorder(Journal(tmp_path / "j", "E"))
@@ -142,6 +148,53 @@ async def test_after_a_restart_each_source_that_saw_is_a_gap(recorder: Recorder)
         ("gap.began", "ax", "daemon restarted"), ("gap.began", "cdp", "daemon restarted"),
     ]  # fmt: skip
     assert set(supervisor.gaps) == {"ax", "cdp", "files"}
+
+
+class Returning(Scripted):
+    """A source that sees once ``sees`` is set."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.sees = asyncio.Event()
+
+    async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
+        await self.sees.wait()
+        await super().run(sink, ready)
+
+
+@pytest.mark.parametrize(
+    ("returns", "blind_before", "reward"),
+    [(True, False, 0.0), (False, False, None), (False, True, None)],
+    ids=["it sees again", "it does not", "it did not see before"],
+)
+async def test_a_step_begins_after_a_restart_once_the_sources_that_saw_see_again(
+    recorder: Recorder, returns: bool, blind_before: bool, reward: float | None
+) -> None:
+    """Who begins it has not heard of the restart: the service told that the daemon was ready. What
+    did not see before, or does not see in time, is not waited for."""
+    gap = {"source": "cdp", "reason": "r"}
+    recorder.append("journal", "gap.began", gap)
+    if not blind_before:
+        recorder.append("journal", "gap.ended", gap)
+    recorder.flush()
+    source = Returning("cdp")
+    patience = Patience(60.0 if returns or blind_before else 0.001)
+    supervisor = Supervisor([source], recorder, patience=patience)
+    supervisor.recall(recorder.journal.rows("journal"))
+    supervisor.start()
+    conductor = Conductor(recorder, Steps(), StepSealer([], 0, 1000), supervisor)
+    async with asyncio.timeout(20):
+        begins = asyncio.create_task(conductor.begin(0))
+        if returns:
+            await asyncio.sleep(0)
+            assert not begins.done()
+            source.sees.set()
+        await begins
+        await conductor.end(0)
+        await conductor.wait_sealed(0)
+    await supervisor.stop()
+    rules = ruleset({"id": "thanked", "when": {"text_visible": {"text": "Thank you"}}})
+    assert [one.reward for one in run(rules, *events(recorder))] == [reward]
 
 
 async def test_after_a_restart_alarms_are_over_until_they_are_raised_again(
@@ -234,9 +287,7 @@ async def test_steps_after_a_restart_with_fewer_kinds_are_unknown(
     add_step(1)
     add_step(2)
     await supervisor.stop()
-    recorder.flush()
-    said = [(kind, data) for _, kind, data in recorder.journal.rows()]
-    assert [reward.reward for reward in run(rules, *said)] == [0.0, worth, worth]
+    assert [reward.reward for reward in run(rules, *events(recorder))] == [0.0, worth, worth]
 
 
 async def test_fences_do_not_wait_for_the_blind_nor_for_ever(recorder: Recorder) -> None:

@@ -26,16 +26,19 @@ TASK = {
     "settings": PATIENT,
     "milestones": [{"id": "note", "when": {"file_created": {"path": "note.txt"}}}],
 }
-LOST_S = "4"
+DEAD_S = "4"
+"""A sandbox that is not heard of for so long is dead, in seconds: to a test that kills one."""
+STARTS_S = "60"
+"""Long enough for a daemon to be started again on a busy machine."""
 PATIENCE_S = 60.0
 
 
 class Fleet:
     """A service process, a client with its admin's token, and daemons that join."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, lost_s: str) -> None:
         self.folder = folder
-        self.service = Process(folder / "service", "--sandbox-lost-s", LOST_S)
+        self.service = Process(folder / "service", "--sandbox-lost-s", lost_s)
         self.daemons: list[asyncio.subprocess.Process] = []
         self.http = httpx.AsyncClient()
 
@@ -105,8 +108,8 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet(folder: Path) -> AsyncIterator[Fleet]:
-    made = Fleet(folder)
+async def fleet(folder: Path, lost_s: str = STARTS_S) -> AsyncIterator[Fleet]:
+    made = Fleet(folder, lost_s)
     made.service.start()
     try:
         token = milestoned(folder, "token", "create", "sandbox", "--data", str(made.service.data))
@@ -170,7 +173,8 @@ async def test_a_daemon_killed_and_started_again_in_time_goes_on(tmp_path: Path)
         assert (await made.step(episode, "one", 0, None))["reward"] == 0.0
         await said_by(daemon, signal.SIGKILL)
         await made.join("one")
-        assert (await made.step(episode, "one", 1, "note.txt"))["status"] == "sealed"
+        reward = await made.step(episode, "one", 1, "note.txt")
+        assert (reward["status"], reward["reason"]) == ("sealed", None)
         assert (await made.call("POST", f"/v1/episodes/{episode}:close"))["status"] == "closed"
 
 
@@ -178,7 +182,7 @@ async def test_a_daemon_killed_and_started_again_in_time_goes_on(tmp_path: Path)
 async def test_a_dead_sandbox_s_episode_is_masked_and_its_daemon_is_told_when_it_is_back(
     tmp_path: Path,
 ) -> None:
-    async with fleet(tmp_path) as made:
+    async with fleet(tmp_path, DEAD_S) as made:
         daemon = await made.join("one")
         episode = await made.open()
         await made.held(episode)
