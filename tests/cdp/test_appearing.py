@@ -117,8 +117,11 @@ async def test_a_text_in_a_long_document_comes_with_what_is_around_it_not_with_a
         )
         assert len(texts(watch, "text.appeared")) < 100, "small neighbours are one text"
         watch.seen.clear()
-        await page.evaluate("document.querySelectorAll('p')[700].textContent = 'Needle'")
-        await page.evaluate("document.querySelector('main').className = 'touched'")
+        # At once: what is looked at in turns of its own is told without what is around it.
+        await page.evaluate(
+            "document.querySelectorAll('p')[700].textContent = 'Needle';"
+            " document.querySelector('main').className = 'touched'"
+        )
         await watch.one("text.disappeared")
     [text] = texts(watch, "text.appeared")
     assert "paragraph 699 of many words\nNeedle\nparagraph 701 of many words" in text

@@ -485,3 +485,15 @@ def test_that_nobody_listens_is_told_at_once() -> None:
     sent(fold, "2", request=WRITE)
     seen = told(fold, "loadingFailed", requestId="2", errorText="net::ERR_CONNECTION_REFUSED")
     assert [kind for kind, _ in seen] == ["request.failed"]
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["one before", "none"])
+def test_a_document_that_had_a_session_of_webtransport_is_a_gap_as_it_is_left(before: bool) -> None:
+    """The browser counts the first one of a page, and need not report one that begins then."""
+    fold = at_page(guards=True)
+    if before:
+        told(fold, "webTransportCreated", transportId="1", url="https://a.example/write")
+        told(fold, "webTransportClosed", transportId="1")
+    seen = fold.feed("", "Page.frameNavigated", LEFT)
+    reasons = [one.data["reason"] for one in seen if one.kind == "gap.began"]
+    assert any("WebTransport" in reason for reason in reasons) is before

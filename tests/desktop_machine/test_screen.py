@@ -9,8 +9,7 @@ import hashlib
 import os
 import stat
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from agentd.sources.screen.x11 import X11Camera
 from tests.desktop_machine.conftest import Own
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.desktop import needs
-from tests.support.display import Display, needs_display
+from tests.support.display import needs_display
 from tests.support.watching import Watch, running
 
 MUCH = 1 << 28
@@ -202,47 +201,69 @@ async def test_a_display_that_is_not_there(tmp_path: Path) -> None:
             pass
 
 
-@needs_display
-async def test_a_display_that_goes_while_a_picture_connects(tmp_path: Path, display: str) -> None:
-    """The server lets the client in, and ends before it answers anything: the display is gone."""
-    async with ends_after_setup(display) as name:
-        with pytest.raises(SourceLostError, match=name):
-            async with running(Watch(ScreenSource(lambda: X11Camera(name), tmp_path, MUCH))):
-                pass
+class Relay:
+    """A display of its own number that passes ``display`` on until it ends: the number of an X
+    server that ended is soon another one's. ``only_setup``: each connection ends with the server's
+    first answer."""
 
+    def __init__(self, display: str, *, only_setup: bool = False) -> None:
+        self._socket = f"/tmp/.X11-unix/X{display.removeprefix(':')}"
+        self._only_setup = only_setup
+        self._ends: list[asyncio.StreamWriter] = []
 
-@asynccontextmanager
-async def ends_after_setup(display: str) -> AsyncIterator[str]:
-    """The name of a display that passes on ``display``'s first answer, and then ends."""
+    async def __aenter__(self) -> Relay:
+        self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0)
+        self.name = f"127.0.0.1:{self._server.sockets[0].getsockname()[1] - 6000}"
+        return self
 
-    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_unix_connection(
-            f"/tmp/.X11-unix/X{display.removeprefix(':')}"
-        )
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for end in self._ends:
+            end.close()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_unix_connection(self._socket)
+        self._ends += [writer, to_server]
+        if not self._only_setup:
+            await asyncio.gather(_pump(reader, to_server), _pump(from_server, writer))
+            return
         to_server.write(await reader.read(4096))
         head = await from_server.readexactly(8)
         words = int.from_bytes(head[6:], sys.byteorder)
         writer.write(head + await from_server.readexactly(4 * words))
         await writer.drain()
-        for end in (writer, to_server):
-            end.close()
+        writer.close()
 
-    server = await asyncio.start_server(relay, "127.0.0.1", 0)
-    async with server:
-        yield f"127.0.0.1:{server.sockets[0].getsockname()[1] - 6000}"
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass on all that comes, and the end."""
+    with suppress(OSError):
+        while some := await reader.read(1 << 16):
+            writer.write(some)
+            await writer.drain()
+    writer.close()
 
 
 @needs_display
-async def test_a_display_that_goes(tmp_path: Path) -> None:
+async def test_a_display_that_goes_while_a_picture_connects(tmp_path: Path, display: str) -> None:
+    """The server lets the client in, and ends before it answers anything: the display is gone."""
+    async with Relay(display, only_setup=True) as relay:
+        with pytest.raises(SourceLostError, match=relay.name):
+            async with running(Watch(ScreenSource(lambda: X11Camera(relay.name), tmp_path, MUCH))):
+                pass
+
+
+@needs_display
+async def test_a_display_that_goes(tmp_path: Path, display: str) -> None:
     """It is noticed with the next picture, and no alarm stays behind."""
-    with Display() as display:
-        async with running(
-            Watch(ScreenSource(lambda: X11Camera(display.name), tmp_path, MUCH))
-        ) as watch:
-            display.__exit__(None, None, None)
-            with pytest.raises(SourceLostError, match=display.name):
-                await after(watch, 0)
-            assert not watch.all("alarm.raised")
+    async with (
+        Relay(display) as relay,
+        running(Watch(ScreenSource(lambda: X11Camera(relay.name), tmp_path, MUCH))) as watch,
+    ):
+        await relay.__aexit__()
+        with pytest.raises(SourceLostError, match=relay.name):
+            await after(watch, 0)
+        assert not watch.all("alarm.raised")
 
 
 PAGE = """<title>one</title><input id=i><div style='height:3000px'>tall</div><script>
