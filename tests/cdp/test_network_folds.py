@@ -527,58 +527,90 @@ def test_a_failure_names_the_redirects_before_it_and_whether_it_went_out() -> No
     )
 
 
-OWN_DOCUMENTS: dict[str, tuple[str, float, str | None, list[str]]] = {
-    # moments, in order; when the worker's request was answered → from where the document was
-    # loaded, and what is told once the worker's answer is heard of
-    "the worker's answer first": ("W D w d c", 5.0, None, []),
-    "after the page's": ("W D d w c", 5.0, None, []),
-    "after the document": ("W D d c w", 5.0, BY_WORKER, ["gap.began", "gap.ended"]),
-    "after the document, at another moment": ("W D d c w", 4.0, BY_WORKER, []),
-    "never": ("W D d c", 5.0, BY_WORKER, []),
+LATE_PAGES = ["gap.began", "gap.ended"]
+OWN_DOCUMENTS: dict[str, tuple[str, float, str, str | None, list[str]]] = {
+    # moments, in order; when the worker's request was answered; the moment at which the document is
+    # told → from where it was loaded, and what is told once the worker's answer is heard of
+    "the worker's answer first": ("W D w d c", 5.0, "c", None, []),
+    "after the page's": ("W D d w c", 5.0, "c", None, []),
+    "after the document": ("W D d c w h", 5.0, "h", None, []),
+    "after the document, at another moment": ("W D d c w h", 4.0, "h", BY_WORKER, []),
+    "after the worker had answered": ("W D d c h w", 5.0, "h", BY_WORKER, LATE_PAGES),
+    "never": ("W D d c h", 5.0, "h", BY_WORKER, []),
+    "the worker's page is gone meanwhile": ("W D d c x", 5.0, "x", BY_WORKER, []),
+    "passed on, the worker's answer first": ("W D w p c", 5.0, "c", None, []),
+    "passed on, after the document": ("W D p c w h", 5.0, "h", None, []),
+    "passed on, after the worker had answered": ("W D p c h w", 5.0, "h", "", []),
+}
+OF_DOCUMENT: dict[str, Any] = {
+    "requestId": "L1",
+    "loaderId": "L1",
+    "frameId": "T",
+    "type": "Document",
 }
 
 
+def about_document(answered_at: float) -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Session, method and parameters of each moment of a document that a worker is asked for."""
+    url = "https://a.example/x"
+    about = {"request": {"url": url, "method": "GET", "headers": {}}}
+    its_own = {"requestId": "7", "response": head(responseTime=answered_at)}
+    made_up = {"response": head() | MADE_UP | {"responseTime": 5.0}}
+    passed_on = {"response": head() | PASSED_ON | {"responseTime": 5.0}}
+    committed = {"frame": {"id": "T", "loaderId": "L1", "url": url}, "type": "Navigation"}
+    return {
+        "W": ("S", "Network.requestWillBeSent", {"requestId": "7", "type": "Other"} | about),
+        "D": ("P", "Network.requestWillBeSent", OF_DOCUMENT | about),
+        "w": ("S", "Network.responseReceived", its_own),
+        "d": ("P", "Network.responseReceived", OF_DOCUMENT | made_up),
+        "p": ("P", "Network.responseReceived", OF_DOCUMENT | passed_on),
+        "c": ("P", "Page.frameNavigated", committed),
+        "h": ("P", "Page.workersHeard", {"loaders": ["L1"]}),
+        "x": ("", "Target.detachedFromTarget", {"sessionId": "P"}),
+    }
+
+
 @pytest.mark.parametrize(
-    ("moments", "answered_at", "loaded_from", "told_late"),
+    ("moments", "answered_at", "told_at", "loaded_from", "told_late"),
     OWN_DOCUMENTS.values(),
     ids=OWN_DOCUMENTS,
 )
 def test_a_document_of_a_worker_that_raced_is_the_server_s_or_a_gap_of_pages(
-    moments: str, answered_at: float, loaded_from: str | None, told_late: list[str]
+    moments: str, answered_at: float, told_at: str, loaded_from: str | None, told_late: list[str]
 ) -> None:
     """The browser says of it what it says of a document that the worker made up; the worker's own
-    request tells, and it may be heard of after the document was told."""
+    request tells. The document waits until that would have been heard of."""
     fold = worker(kind="service_worker")
     at_worker(fold, "enable")
     info = {"targetId": "T", "type": "page", "url": "", "title": ""}
     list(fold.feed("", "Target.attachedToTarget", {"sessionId": "P", "targetInfo": info}))
-    url = "https://a.example/x"
-    about = {"request": {"url": url, "method": "GET", "headers": {}}}
-    document = {"requestId": "L1", "loaderId": "L1", "frameId": "T", "type": "Document"}
-    messages: dict[str, tuple[str, str, dict[str, Any]]] = {
-        "W": ("S", "Network.requestWillBeSent", {"requestId": "7", "type": "Other"} | about),
-        "D": ("P", "Network.requestWillBeSent", document | about),
-        "w": (
-            "S",
-            "Network.responseReceived",
-            {"requestId": "7", "response": head(responseTime=answered_at)},
-        ),
-        "d": (
-            "P",
-            "Network.responseReceived",
-            document | {"response": head() | MADE_UP | {"responseTime": 5.0}},
-        ),
-        "c": (
-            "P",
-            "Page.frameNavigated",
-            {"frame": {"id": "T", "loaderId": "L1", "url": url}, "type": "Navigation"},
-        ),
-    }
+    messages = about_document(answered_at)
     seen = {moment: list(fold.feed(*messages[moment])) for moment in moments.split()}
-    [navigated] = [one for one in seen["c"] if one.kind == "page.navigated"]
-    assert navigated.data.get("document") == loaded_from
+    told_of = [
+        (moment, one.data.get("document"))
+        for moment, events in seen.items()
+        for one in events
+        if one.kind == "page.navigated"
+    ]
+    assert told_of == [(told_at, loaded_from)]
     pages = [one for one in seen.get("w", []) if one.data.get("part") == "page"]
     assert [one.kind for one in pages] == told_late
+
+
+def test_what_is_seen_in_a_document_that_waits_is_told_after_it() -> None:
+    fold = worker(kind="service_worker")
+    at_worker(fold, "enable")
+    info = {"targetId": "T", "type": "page", "url": "", "title": ""}
+    list(fold.feed("", "Target.attachedToTarget", {"sessionId": "P", "targetInfo": info}))
+    messages = about_document(5.0)
+    for moment in "WDdc":
+        list(fold.feed(*messages[moment]))
+    loaded = {"frameId": "T", "loaderId": "L1", "name": "load"}
+    assert list(fold.feed("P", "Page.lifecycleEvent", loaded)) == []
+    assert fold.take_unasked() == ["L1"]
+    assert fold.take_unasked() == [], "workers are asked once"
+    seen = [one.kind for one in fold.feed(*messages["h"])]
+    assert seen == ["page.navigated", "page.loaded"]
 
 
 def report(fold: Normaliser, number: str = "1") -> list[tuple[str, str | None]]:

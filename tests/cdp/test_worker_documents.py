@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 from playwright.async_api import Page
 
+from agentd.sources.cdp import CdpSource
+from agentd.sources.cdp.network.worker_documents import BY_WORKER
+from agentd.sources.cdp.transport.address import websocket_address
+from agentd.sources.cdp.transport.connection import Connection
+from agentd.sources.cdp.transport.explicit_attach import ByHand
+from agentd.sources.cdp.transport.websocket import WebSocketWire
+from agentd.sources.cdp.transport.wire import DevToolsWire, Message
+from detectors.task.ruleset import Ruleset
 from tests.cdp.site import Answer, Site
 from tests.cdp.test_immunity import paid
-from tests.cdp.watching import watching
+from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.logs import ruleset
 
@@ -35,6 +47,22 @@ ANSWERS: dict[str, tuple[str, str]] = {
 """What the worker answers with, and whose the document is."""
 HEARS = {"request_answered": {"url": {"any": [{"address": "http://x.test/"}]}, "method": "POST"}}
 """A rule that hears requests: beside it, and without it, the document's own request shows."""
+REGISTER = "navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready)"
+
+
+def serve(site: Site, answer: str) -> None:
+    """A page, and a service worker that answers for it with the expression ``answer``."""
+    mime = (("content-type", "text/javascript"),)
+    code = f"const answer = {answer}; if (answer) event.respondWith(answer)"
+    code = f"if (new URL(event.request.url).pathname === '/orders/1') {{ {code} }}"
+    script = (
+        "addEventListener('install', () => skipWaiting());"
+        "addEventListener('activate', event => event.waitUntil(clients.claim()));"
+        f"addEventListener('fetch', event => {{ {code} }})"
+    )
+    site.page("/sw.js", Answer(script, headers=mime))
+    site.page("/ok", "<title>fine</title>")
+    site.page("/orders/1", "<title>order 1</title>")
 
 
 @pytest.mark.parametrize("hears_requests", [pytest.param(True, marks=pytest.mark.slow), False])
@@ -53,17 +81,7 @@ async def test_a_document_of_a_worker_is_the_worker_s(
     too where the worker was stopped, and is started by the navigation: the browser then lets the
     worker's request race with one of its own, and says of both that the worker made the answer up.
     """
-    mime = (("content-type", "text/javascript"),)
-    code = f"const answer = {answer}; if (answer) event.respondWith(answer)"
-    code = f"if (new URL(event.request.url).pathname === '/orders/1') {{ {code} }}"
-    script = (
-        "addEventListener('install', () => skipWaiting());"
-        "addEventListener('activate', event => event.waitUntil(clients.claim()));"
-        f"addEventListener('fetch', event => {{ {code} }})"
-    )
-    site.page("/sw.js", Answer(script, headers=mime))
-    site.page("/ok", "<title>fine</title>")
-    site.page("/orders/1", "<title>order 1</title>")
+    serve(site, answer)
     url = site.page("/", "<title>shop</title>")
     rules = ruleset(
         *(
@@ -76,9 +94,7 @@ async def test_a_document_of_a_worker_is_the_worker_s(
         origin=site.url,
     )
     await page.goto(url)
-    await page.evaluate(
-        "navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready)"
-    )
+    await page.evaluate(REGISTER)
     async with watching(browser, rules.plan("e")) as watch:
         if stopped:
             client = await page.context.new_cdp_session(page)
@@ -95,3 +111,95 @@ async def test_a_document_of_a_worker_is_the_worker_s(
     assert reward.reason is None
     worths = {one.id for one in reward.milestones if one.worth}
     assert worths == {"lax", "fined"} | ({"strict"} if whose == "server's" else set())
+
+
+class LateWorkers:
+    """A `DevToolsWire` on which the events of service workers come late: once ``is_late``, together
+    with the next answer of that worker. Once ``is_mute`` no worker answers."""
+
+    def __init__(self, wire: DevToolsWire) -> None:
+        self._wire = wire
+        self.send, self.close = wire.send, wire.close
+        self._held: dict[str, list[Message]] = {}  # session of a worker → its events
+        self.is_late = self.is_mute = False
+        self.muted = asyncio.Event()
+
+    async def messages(self) -> AsyncIterator[Message]:
+        async for message in self._wire.messages():
+            about = message.get("params", {})
+            if about.get("targetInfo", {}).get("type") == "service_worker" and "sessionId" in about:
+                self._held[about["sessionId"]] = []
+            held = self._held.get(message.get("sessionId", ""))
+            if held is not None and self.is_late and "id" not in message:
+                held.append(message)
+                continue
+            if held is not None and self.is_mute and "id" in message:
+                self.muted.set()
+                continue
+            while held:
+                yield held.pop(0)
+            yield message
+
+
+@asynccontextmanager
+async def late_workers(
+    browser: Chromium, rules: Ruleset
+) -> AsyncIterator[tuple[Watch, LateWorkers]]:
+    """A source over such a wire, watching."""
+    wires: list[LateWorkers] = []
+
+    async def connect() -> Connection:
+        address = await websocket_address(browser.endpoint, None)
+        wires.append(LateWorkers(ByHand(await WebSocketWire.open(address))))
+        return Connection(wires[0])
+
+    source = CdpSource(browser.endpoint, None, rules.plan("e"), connect)
+    async with watching(browser, source=source) as watch:
+        yield watch, wires[0]
+
+
+def order_reached(site: Site) -> Ruleset:
+    """The page of the order is reached, as the server gave it."""
+    return ruleset({"id": "strict", "when": {"url_reached": {"url": "/orders/1"}}}, origin=site.url)
+
+
+@pytest.mark.parametrize(
+    ("answer", "milestones"),
+    [("fetch(event.request)", {"strict"}), (MADE, set())],
+    ids=["it passes the server's on", "it makes one up"],
+)
+async def test_a_document_waits_for_what_its_worker_says(
+    browser: Chromium, page: Page, site: Site, answer: str, milestones: set[str]
+) -> None:
+    """A worker speaks through a process of its own: on a busy machine the document came first, and
+    the step was null."""
+    serve(site, answer)
+    rules = order_reached(site)
+    await page.goto(site.page("/", "<title>shop</title>"))
+    await page.evaluate(REGISTER)
+    async with late_workers(browser, rules) as (watch, wire):
+        wire.is_late = True
+        await page.goto(f"{site.url}/orders/1")
+        await watch.one("page.navigated", url=f"{site.url}/orders/1")
+        await watch.fence()
+        reward = paid(rules, watch)
+    assert reward.reason is None
+    assert {one.id for one in reward.milestones} == milestones
+
+
+async def test_a_document_waits_no_longer_for_a_worker_that_is_stopped(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    serve(site, MADE)
+    await page.goto(site.page("/", "<title>shop</title>"))
+    await page.evaluate(REGISTER)
+    async with late_workers(browser, order_reached(site)) as (watch, wire):
+        wire.is_mute = True
+        await page.goto(f"{site.url}/orders/1")
+        await wire.muted.wait()
+        assert not watch.all("page.navigated", url=f"{site.url}/orders/1")
+        client = await page.context.new_cdp_session(page)
+        await client.send("ServiceWorker.enable")
+        await client.send("ServiceWorker.stopAllWorkers")
+        told = await watch.one("page.navigated", url=f"{site.url}/orders/1")
+    assert told["document"] == BY_WORKER

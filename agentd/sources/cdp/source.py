@@ -14,7 +14,7 @@ import structlog
 from agentd.core.patience import DEFAULT_PATIENCE, Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.source import FenceLateError, Sink, SourceLostError
-from agentd.sources.cdp.attach.attach import SessionSetup
+from agentd.sources.cdp.attach.attach import HEARD, SessionSetup
 from agentd.sources.cdp.attach.script import PageScript, bundle
 from agentd.sources.cdp.folds.normaliser import Normaliser
 from agentd.sources.cdp.folds.page_trees import FrameAddress, PageTrees, unread_document
@@ -296,12 +296,19 @@ class _AttachmentRun:
             wait.cancel()  # or it would hold a failure that nobody asks for
         await asyncio.gather(*done, return_exceptions=True)  # a target that went away is no fault
         self._waits.clear()
+        self._wait_no_longer()
         self._note_late(flushes, late)
         for seen in () if late else self.normaliser.settle_counts():
             self._tell(seen)
         for seen in self.normaliser.fenced(patient=timeout_s >= self._patience.extend(PATIENT_S)):
             self._tell(seen)
         return browser not in late
+
+    def _wait_no_longer(self) -> None:
+        """Report what waits for service workers: those that have not answered are too busy."""
+        for session, state in list(self.normaliser.browser.sessions.items()):
+            if state.unproven:
+                self._feed(session, HEARD, {"loaders": list(state.unproven)})
 
     def ask_profile(self) -> None:
         """Learn which browser context is the browser's own."""
@@ -437,16 +444,29 @@ class _AttachmentRun:
         """Fold a message, report what comes of it, and fetch bodies that it calls for."""
         for seen in self.normaliser.feed(session, method, params):
             self._tell(seen)
+        sessions = self.normaliser.browser.sessions
+        unasked = self.normaliser.take_unasked()
+        if unasked:
+            self.attachment.hear_workers(session, _running_workers(sessions), unasked)
         missing = self.normaliser.network.take_missing()
         if not missing:
             return
-        names = {id(state): name for name, state in self.normaliser.browser.sessions.items()}
+        names = {id(state): name for name, state in sessions.items()}
         for body in missing:
             if id(body.session) in names:  # or its session is gone
                 self.attachment.fetch(names[id(body.session)], body.command, body.number)
 
     def _tell(self, seen: CdpObservation) -> None:
         self._sink(seen.kind, seen.data)
+
+
+def _running_workers(sessions: Mapping[str, SessionState]) -> list[str]:
+    """The sessions of service workers that can answer: the browser keeps one that it stopped."""
+    return [
+        name
+        for name, state in sessions.items()
+        if state.via == "service_worker" and not state.crashed
+    ]
 
 
 def _why_blocked(state: SessionState) -> str | None:

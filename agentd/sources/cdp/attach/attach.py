@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from agentd.core.source import SourceLostError
 from agentd.sources.cdp.attach.history_query import ANSWER, HistoryQuestion
 from agentd.sources.cdp.attach.precedence import Precedence
 from agentd.sources.cdp.attach.script import PageScript
@@ -35,6 +36,9 @@ _SERVICE = ("service_worker",)
 _SHARED = ("shared_worker",)
 _FRAMES = ("iframe",)
 _NESTED = ("worker",)
+
+HEARD = "Page.workersHeard"
+"""Stands for the answers of all service workers, as documents of a page wait for them."""
 
 Feed = Callable[[str, str, Params], None]
 
@@ -65,6 +69,7 @@ class SessionSetup:
         self._frames = (*_FRAMES, *_NESTED) if asks.workers else _FRAMES
         self._initial = True
         self._coming: dict[Reply, str] = {}  # replies that carry facts -> their session
+        self._of_workers: dict[Reply, str] = {}  # what documents wait for -> a worker's session
         self._left_out: set[str] = set()
         self._knocked: dict[str, Reply] = {}
         self._histories: dict[str, HistoryQuestion] = {}
@@ -83,6 +88,7 @@ class SessionSetup:
             "Page.navigatedWithinDocument": self._handle_navigated_within,
             "Page.lifecycleEvent": self._handle_lifecycle,
             "Runtime.bindingCalled": self._handle_binding_called,
+            "Inspector.targetCrashed": self._handle_stopped,
         }
 
     async def begin(self, patience_s: float) -> None:
@@ -116,10 +122,17 @@ class SessionSetup:
 
     def _handle_detached(self, _parent: str, params: Params) -> None:
         session = params["sessionId"]
+        self._handle_stopped(session, params)
         self._knocked.pop(session, None)
         self._histories.pop(session, None)
         self._young.pop(session, None)
         self._prepared.pop(params.get("targetId", ""), None)
+
+    def _handle_stopped(self, session: str, _params: Params) -> None:
+        """Wait no longer for a worker that was stopped: the browser answers nothing for it."""
+        for reply, worker in self._of_workers.items():
+            if worker == session and not reply.done():
+                reply.set_exception(CdpError("the worker was stopped"))
 
     def _handle_shown(self, _session: str, params: Params) -> None:
         """Note that a prerendered page is shown now, which moves its history."""
@@ -182,6 +195,27 @@ class SessionSetup:
     def coming(self, session: str) -> list[Reply]:
         """Replies under way in a session that carry facts about what has already happened."""
         return [reply for reply, one in self._coming.items() if one == session]
+
+    def hear_workers(self, session: str, workers: Iterable[str], loaders: list[str]) -> None:
+        """Have each of the service workers answer a question, so that what it has from the network
+        for these documents of a page is heard, and then feed that."""
+        asked = {self._connection.send("Runtime.getIsolateId", {}, one): one for one in workers}
+        waited = set(asked)
+
+        def on_end(reply: Reply) -> None:
+            """Feed it after the last one; a worker that ended has nothing more to tell."""
+            waited.discard(reply)
+            is_over = reply.cancelled() or isinstance(reply.exception(), SourceLostError)
+            if not waited and not is_over:
+                self._feed(session, HEARD, {"loaders": loaders})
+
+        for reply, worker in asked.items():
+            self._of_workers[reply] = worker
+            reply.add_done_callback(lambda done: self._of_workers.pop(done, None))
+            reply.add_done_callback(on_end)
+            self._watch(session, reply)
+        if not waited:
+            self._feed(session, HEARD, {"loaders": loaders})
 
     def _attached(self, session: str, info: Params) -> None:
         """Set a new session up as what it is: a tab, a page, a worker, or a page that nobody

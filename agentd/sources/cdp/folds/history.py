@@ -51,9 +51,15 @@ def release_waiting(session: SessionState, way: str = "") -> Iterator[CdpObserva
     for _, data in pending:
         if way:
             data["navigation_type"] = way
-    if pending and not session.hidden:
-        late, session.late = session.late, []
-        yield from late
+    yield from release_late(session)
+
+
+def release_late(session: SessionState) -> Iterator[CdpObservation]:
+    """Report what was seen in a page since, once nothing holds it back."""
+    if session.hidden or session.holds_back:
+        return
+    late, session.late = session.late, []
+    yield from late
 
 
 def _way(past: History, numbers: list[int], at: int) -> str:

@@ -4,7 +4,8 @@ through them.
 Replies that carry facts come in as messages named after their command (`Page.getFrameTree`,
 `Page.createIsolatedWorld`, `Page.getNavigationHistory`, `Network.enable`,
 `Network.getRequestPostData`, `Network.getResponseBody`); `Page.observed` is the first answer of a
-document's observer, `Page.listed` what a new tab's document has loaded.
+document's observer, `Page.listed` what a new tab's document has loaded, `Page.workersHeard` that
+every service worker has answered since the documents ``loaders`` were committed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import partial
 from typing import Any, cast
 
 from agentd.sources.cdp.folds import dialogs, downloads, navigation, page_events, sessions, tabs
-from agentd.sources.cdp.folds.history import MAX_LATE, release_waiting
+from agentd.sources.cdp.folds.history import MAX_LATE, release_late, release_waiting
 from agentd.sources.cdp.folds.visual import SAID, Visual
 from agentd.sources.cdp.network import worker_gap
 from agentd.sources.cdp.network.network import Network
@@ -31,6 +32,7 @@ from agentd.sources.cdp.state.protocol import (
     OfSession,
     OfTargetInfo,
     WindowOpen,
+    WorkersHeard,
 )
 from agentd.sources.cdp.state.replaced import Replacements
 from agentd.sources.cdp.state.request_backfill import Arrival
@@ -78,6 +80,7 @@ class Normaliser:
         self._binding = binding
         self._replacements = Replacements()
         self._blindness = Blindness()
+        self._unasked: list[str] = []  # unproven documents of which workers are still to be asked
         self._target_handlers: dict[str, TargetHandler] = {
             "Target.attachedToTarget": self._handle_attached,
             "Target.detachedFromTarget": self._handle_detached,
@@ -97,6 +100,7 @@ class Normaliser:
             "Page.frameNavigated": self._handle_frame_navigated,
             "Page.frameDetached": partial(self._handle_left, navigation.handle_detached),
             "Page.windowOpen": self._handle_window_open,
+            "Page.workersHeard": self._handle_workers_heard,
             "Runtime.bindingCalled": self._handle_binding_called,
             "Inspector.targetCrashed": self._handle_crashed,
             "Inspector.targetReloadedAfterCrash": self._handle_reloaded,
@@ -183,8 +187,8 @@ class Normaliser:
             return ()  # a reply that came after its session had gone
         state = self.browser.session_state(session)
         if method.startswith("Network."):
-            return _release_in_order(state, self._handle_network(state, method, params))
-        return _release_in_order(state, self._handle_page(session, state, method, params))
+            return self._release_in_order(state, self._handle_network(state, method, params))
+        return self._release_in_order(state, self._handle_page(session, state, method, params))
 
     def _handle_page(
         self, session: str, state: SessionState, method: str, params: Params
@@ -268,6 +272,7 @@ class Normaliser:
         browser.pages.above.pop(params["sessionId"], None)
         if state is None:
             return
+        yield from self._prove_documents(state, list(state.unproven))
         yield from release_waiting(state)
         yield from page_events.lost(state)
         yield from page_events.hidden_until_left(state, tuple(state.reopened))
@@ -347,7 +352,10 @@ class Normaliser:
             elif event.kind == "page.navigated" and not event.data["same_document"]:
                 loader = event.data.get("loader", "")
                 self._note_error_status(event, loader)
-                self._note_maker(event, loader)
+                if self.browser.live and self.network.is_unproven(loader):
+                    self._await_workers(state, event, loader)
+                else:
+                    self._note_maker(event, loader)
                 yield event
                 yield from self.network.document_gone(event.data["frame"], loader)
             else:
@@ -364,6 +372,36 @@ class Normaliser:
         if frame.status:
             event.data["status"] = frame.status
 
+    def _await_workers(self, state: SessionState, event: CdpObservation, loader: str) -> None:
+        """Hold a document back until what workers have from the network is heard; till then it is
+        not known whose it is."""
+        event.data["document"] = ""
+        state.unproven[loader] = event
+        self._unasked.append(loader)
+
+    def take_unasked(self) -> list[str]:
+        """The documents of the session last fed that wait for an answer of each service worker,
+        since this was last called."""
+        unasked, self._unasked = self._unasked, []
+        return unasked
+
+    def _handle_workers_heard(
+        self, _browser: BrowserState, state: SessionState, params: WorkersHeard
+    ) -> Iterator[CdpObservation]:
+        """Whatever workers had from the network for these documents has been heard by now."""
+        return self._prove_documents(state, params["loaders"])
+
+    def _prove_documents(
+        self, state: SessionState, loaders: Iterable[str]
+    ) -> Iterator[CdpObservation]:
+        """Say of these documents of a page who made them, and report what waited for that."""
+        for loader in loaders:
+            event = state.unproven.pop(loader, None)
+            if event is not None:
+                del event.data["document"]
+                self._note_maker(event, loader)
+        yield from release_late(state)
+
     def _note_maker(self, event: CdpObservation, loader: str) -> None:
         """A document that a service worker made up was not loaded from its address."""
         maker = self.network.maker_of(loader)
@@ -371,21 +409,22 @@ class Normaliser:
             remember(self.browser.documents, loader, bound_address(maker))
             event.data["document"] = maker
 
-
-def _release_in_order(
-    state: SessionState, events: Iterable[CdpObservation]
-) -> Iterator[CdpObservation]:
-    """Hold back what is seen in a page that is not shown (yet), or whose way through its history
-    is not known yet; report the rest, after what was held back."""
-    for event in events:
-        waits = state.hidden and not event.kind.startswith(_AT_ONCE)
-        if (waits or state.history.pending) and len(state.late) < MAX_LATE:
-            state.late.append(event)
-        elif not waits:
-            yield from release_waiting(state)
-            yield event
-        else:
-            state.lost += 1
+    def _release_in_order(
+        self, state: SessionState, events: Iterable[CdpObservation]
+    ) -> Iterator[CdpObservation]:
+        """Hold back what is seen in a page that is not shown (yet), or of which it is not known yet
+        which way through its history it went, or who made its document; report the rest, after what
+        was held back."""
+        for event in events:
+            waits = state.hidden and not event.kind.startswith(_AT_ONCE)
+            if (waits or state.holds_back) and len(state.late) < MAX_LATE:
+                state.late.append(event)
+            elif not waits:
+                yield from self._prove_documents(state, list(state.unproven))
+                yield from release_waiting(state)
+                yield event
+            else:
+                state.lost += 1
 
 
 def _report_missed(arrival: Arrival) -> Iterator[CdpObservation]:

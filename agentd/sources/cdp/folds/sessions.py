@@ -82,6 +82,7 @@ def handle_shown(browser: BrowserState, info: TargetInfo) -> Iterator[CdpObserva
     for state in prepared:
         state.hidden = False
         state.history.moves += 1  # it takes over the tab's
+        state.unproven.clear()  # whose they are stays unknown
         late, state.late = state.late, []
         yield from map(_as_news, late) if browser.settled else late
         known = browser.frames.get(page)

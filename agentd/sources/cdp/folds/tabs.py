@@ -154,7 +154,7 @@ def _stands_at(browser: BrowserState, tab: str, url: str) -> bool:
     if frame is None or frame.url.partition("#")[0] != url.partition("#")[0]:
         return False
     pages = (state for state in browser.sessions.values() if state.tab == tab and state.is_page)
-    return not any(state.history.pending for state in pages)
+    return not any(state.holds_back for state in pages)
 
 
 def record_title(browser: BrowserState, tab: str, title: str, url: str) -> Iterator[CdpObservation]:

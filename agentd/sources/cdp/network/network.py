@@ -150,6 +150,11 @@ class Network:
         """Return who made the document that a request asked for, as `WorkerDocuments.maker_of`."""
         return self._worker_documents.maker_of(number)
 
+    def is_unproven(self, number: str) -> bool:
+        """Whether the document may yet turn out to be the server's, as
+        `WorkerDocuments.is_unproven`."""
+        return self._worker_documents.is_unproven(number)
+
     def document_gone(self, frame: str, loader: str) -> Iterator[CdpObservation]:
         """The frame has the document ``loader`` now, and the one before is gone."""
         yield from self.messages.document_gone(frame)

@@ -4,8 +4,9 @@ The browser says that a worker answered, and from where it took the answer. It d
 request that was the answer, and where it let the worker's request race with its own, it calls a
 passed on answer made up. So a document is the server's where a request of a worker to the same
 address, by the same method, had an answer at the very moment at which the document's was given.
-Worker and page speak through processes of their own: where the worker's answer is heard of after
-the document was told as made up, what was told may be wrong, which is a gap.
+Worker and page speak through processes of their own, so a document whose answer no worker is known
+to have had waits until each of them has answered a question. Where a worker's answer is heard of
+after the document was told as made up, what was told may be wrong, which is a gap.
 """
 
 from __future__ import annotations
@@ -58,6 +59,12 @@ class WorkerDocuments:
             is_cached = request.answered_by == "cache_storage"
             answer = _Answer(key, not request.passed_on, is_cached, request.worker_known)
             remember(self._documents, number, answer, _KEPT)
+
+    def is_unproven(self, number: str) -> bool:
+        """Whether a worker's answer that is still to be heard of may prove the document that the
+        request asked for to be the server's."""
+        answer = self._documents.get(number)
+        return answer is not None and not answer.is_cached and answer.key not in self._from_network
 
     def maker_of(self, number: str) -> str | None:
         """Return who made the document that a request asked for: `BY_WORKER` for a service worker

@@ -354,6 +354,13 @@ class HistoryReply(TypedDict):
     as_of: NotRequired[int]
 
 
+class WorkersHeard(TypedDict):
+    """`Page.workersHeard`: every service worker has answered since these documents were
+    committed."""
+
+    loaders: list[str]
+
+
 class Observed(TypedDict):
     """`Page.observed`: the first answer of a document's observer."""
 

@@ -122,7 +122,9 @@ class SessionState:
     prerendered, not shown, under ``title``; ``crashed``: its renderer is gone; ``late``: what was
     seen of it, or in a page since it went through its history, until that can be told; ``lost``:
     how many there was no room for. ``reopened``: frames whose page may keep input from its
-    observer. ``arrival``: what it may have done before it could be listened to.
+    observer. ``arrival``: what it may have done before it could be listened to. ``unproven``:
+    loader → its ``page.navigated``, of a document that a service worker may have made up, until
+    what workers have from the network is heard.
     """
 
     tab: str
@@ -144,6 +146,12 @@ class SessionState:
     lost: int = 0
     history: History = field(default_factory=History)
     arrival: Arrival | None = None
+    unproven: dict[str, CdpObservation] = field(default_factory=dict)
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether what is seen in the page waits until more is known of a document of it."""
+        return bool(self.history.pending or self.unproven)
 
 
 @dataclass(slots=True)
