@@ -10,8 +10,8 @@ from urllib.parse import quote, quote_plus
 import orjson
 
 from api.attack.idle import site_origins
-from api.attack.logs import change_event, map_texts
-from api.attack.scores import Limit, Oracle
+from api.attack.logs import change_event, make_event, map_texts
+from api.attack.scores import Limit, Oracle, score_log
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Json
 from detectors.sdk.request_facts import writes
@@ -224,17 +224,54 @@ def constants(oracle: Oracle) -> Made:
     limit = _limit_of_constants(oracle, typed)
     for constant in _CONSTANTS:
         events, _ = _changed_log(oracle, _constant(typed, constant))
+        if not limit.success:
+            events = _lose_answers(oracle, events)
         yield repr(constant), events, limit
+
+
+def _lose_answers(oracle: Oracle, events: list[Event]) -> list[Event]:
+    """The log of constants, without what script probes answered since a text was typed, where the
+    goal is reached by one of these answers: what the page would have made of the constant, nobody
+    knows."""
+    scripts = {probe.id for probe in oracle.rules.task.probes if probe.script is not None}
+    if not scripts:
+        return events
+    first = next(event.seq for event in oracle.events if _is_typed(event))
+    start = next(n for n, event in enumerate(events) if event.seq == first)
+    lost = {event.seq: _probe_of(event) for event in events[start:] if _probe_of(event) in scripts}
+    score = score_log(oracle.rules, events)
+    shown = {lost.get(seq, "") for id in oracle.goals for seq in score.evidence(id)} & scripts
+    if score.success is not True or not shown:
+        return events
+    rest = [event for event in events[start:] if lost.get(event.seq, "") not in shown]
+    gaps = [_gap_of(events[start], probe) for probe in sorted(shown)]
+    return [*events[:start], *gaps, *rest]
+
+
+def _probe_of(event: Event) -> str:
+    """The probe that the event is an answer of, or nothing."""
+    return str(event.data.get("probe")) if event.kind == "probe.answered" else ""
+
+
+def _gap_of(like: Event, probe: str) -> Event:
+    """Return the gap that begins where a probe can't be answered."""
+    reason = "its page held another text"
+    return make_event(like, "gap.began", {"source": "probe", "part": probe, "reason": reason})
 
 
 def _typed(oracle: Oracle) -> set[str]:
     """The texts that the oracle typed, chose or answered."""
     typed: set[str] = set()
     for event in oracle.events:
-        if event.data.get("baseline") is not True:
+        if _is_typed(event):
             typed.update(_texts_of(event))
     typed.discard("")
     return typed
+
+
+def _is_typed(event: Event) -> bool:
+    """Whether the agent wrote a text by the event."""
+    return event.data.get("baseline") is not True and any(_texts_of(event))
 
 
 def _texts_of(event: Event) -> Iterator[str]:

@@ -4,7 +4,7 @@ it: a recording beside the task, or one that the importers' own tests make."""
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +28,10 @@ from tests.importing.test_miniwob import RIGHT
 from tests.importing.webarena import scoring
 from tests.importing.webarena.hars import cases
 from tests.importing.webcanvas_ways import right_way
+from tests.miniwob.oracles import record_ways
+from tests.miniwob.table import SEEDS
 from tests.support.cases import CASES
+from tests.support.chromium import EXECUTABLE
 from tests.support.logs import ORIGIN, clicked, episode, log, went
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -43,12 +46,14 @@ _JUDGED = "a judge decides its goal: no recording solves it by rules"
 
 
 class Solved(NamedTuple):
-    """A task and a log that solves it; ``why_not``: why there is none, instead."""
+    """A task and a log that solves it; ``why_not``: why there is none, instead; ``others``: logs of
+    episodes that do not solve it."""
 
     name: str
     rules: Ruleset | None = None
     events: list[Event] | None = None
     why_not: str = ""
+    others: Sequence[list[Event]] = ()
 
 
 def examples() -> Iterator[Solved]:
@@ -74,8 +79,24 @@ def examples() -> Iterator[Solved]:
         )
 
 
-def miniwob() -> Iterator[Solved]:
-    """The instances of which the importer's tests have a right way."""
+def miniwob(
+    folder: Path | None = None, wanted: Sequence[str] = SEEDS[:1], pages: Sequence[str] = ()
+) -> Iterator[Solved]:
+    """The instances of each page by their right way, recorded live into the folder: one that is
+    thrown away, since a recording holds what the page says. The wrong way is another's episode,
+    where the page pays nothing for it: some pay a part for a part."""
+    with tempfile.TemporaryDirectory() as name:
+        for one in record_ways(folder or Path(name), wanted, pages):
+            if one.why_not:
+                yield Solved(one.name, why_not=one.why_not)
+                continue
+            others = [read_events(one.wrong)] if one.wrong_pay <= 0 else []
+            rules = compile_task(task_from_json(one.task))
+            yield Solved(one.name, rules, read_events(one.right), others=others)
+
+
+def miniwob_by_hand() -> Iterator[Solved]:
+    """The instances of which the importer's tests have a right way, without a browser."""
     for instance, steps in RIGHT:
         spec = task_of(instance)
         start = {"probe": "page", "when": "start", "value": {"state": {}, "ended": None}, "ms": 3}
@@ -147,7 +168,7 @@ def opencomputer_tasks() -> Iterator[Solved]:
 
 GROUPS: dict[str, tuple[Callable[[], Iterator[Solved]], Path]] = {
     "examples": (examples, EXAMPLES),
-    "MiniWoB++": (miniwob, EXAMPLES),
+    "MiniWoB++": (miniwob, Path(EXECUTABLE)),
     "OSWorld": (osworld, EXAMPLES),
     "WebArena-Infinity": (webarena_infinity, INFINITY),
     "WebArena-Verified": (webarena_verified, WEBARENA),

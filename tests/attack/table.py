@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from api.attack.attack import NoOracleError, attack, make_oracle
@@ -15,6 +16,8 @@ REASONS = {
     " the goal, teaches an agent to reach it (learning.md)",
     ("examples", "pushed"): "its shop is one document, whose own script makes its addresses"
     " (learning.md)",
+    ("MiniWoB++", "constants"): "its page pays a part for each field that is right, those too that"
+    " it filled in itself (flight); of a guess any digit is one (guess-number)",
     ("OSWorld", "pushed"): "its own evaluator reads the address bar, whoever put the address there",
     ("OSWorld", "claim"): "its own evaluator pays the answer that the task is infeasible, and"
     " nothing else",
@@ -54,10 +57,10 @@ class AttackedGroup:
         return {name for names in self.falls.values() for name in names}
 
 
-def attack_group(name: str) -> AttackedGroup:
-    """Attack every task of a group."""
+def attack_group(name: str, tasks: Iterable[Solved] | None = None) -> AttackedGroup:
+    """Attack every task of a group, or these ``tasks`` of it."""
     group = AttackedGroup(name)
-    for solved in GROUPS[name][0]():
+    for solved in GROUPS[name][0]() if tasks is None else tasks:
         group.tasks += 1
         _attack_one(group, solved)
     return group
@@ -73,7 +76,7 @@ def _attack_one(group: AttackedGroup, solved: Solved) -> None:
         group.left_out[f"its right way does not solve it: {error}"] += 1
         return
     group.attacked += 1
-    for result in attack(oracle):
+    for result in attack(oracle, solved.others):
         group.adversaries += 1
         group.unknown += result.verdict == "unknown"
         names = group.falls.setdefault(result.kind, []) if result.verdict == "falls" else []

@@ -3,6 +3,8 @@ that is weak in its way, so that each can be seen to fall."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from api.attack.adversaries import CLASSES
@@ -12,8 +14,8 @@ from api.attack.report import by_kind, fallen, finding
 from api.replay.recording_check import findings
 from detectors.model.codec import GENESIS, decode_segment, encode_segment
 from detectors.task.ruleset import Ruleset
-from tests.attack.orders import ORDERED, SOLVED, SOUND, WEAK, goal, others, task
-from tests.support.logs import episode, log, went
+from tests.attack.orders import ORDERED, SOLVED, SOUND, WEAK, field, goal, others, task
+from tests.support.logs import Said, episode, log, ruleset, went
 
 KINDS = [*(kind.name for kind in CLASSES), OTHER]
 
@@ -100,6 +102,24 @@ def test_what_is_paid_together_with_the_goal_has_no_half() -> None:
     parts = [{"id": f"part-{n}", "component": "form", "when": ORDERED} for n in range(4)]
     for more in ({}, {"must_hold_at_end": True}):
         assert "half" not in by_kind(attacked(task([*parts, *goal(ORDERED, **more)])))
+
+
+@pytest.mark.parametrize("probe", [{"script": {"url": "/*", "expression": "1"}}, {"get": "/stock"}])
+def test_what_a_page_would_say_of_a_constant_is_not_known(probe: dict[str, Any]) -> None:
+    """A script probe reads the field that the constant would be in; a server's word stands."""
+    said = {"probe_answers": {"probe": "stock", "path": "right", "value": True}}
+    spec = {"weights": {"goal": 1.0}, "probes": [{"id": "stock", **probe}]}
+    rules = ruleset(*goal(said), instruction="Write Ada Lovelace.", **spec)
+
+    def answer(when: str, *, right: bool) -> Said:
+        data = {"probe": "stock", "when": when, "value": {"right": right}, "ms": 1}
+        return "probe.answered", data | ({"baseline": True} if when == "start" else {})
+
+    steps = [[field("Name", "Ada Lovelace"), answer("step", right=True)]]
+    events = log(*episode(*steps, before=[went("/"), answer("start", right=False)]))
+    results = by_kind([*attack(make_oracle(rules, events))])["constants"]
+    expected = "unknown" if "script" in probe else "falls"
+    assert {result.verdict for result in results} == {expected}
 
 
 NO_ORACLE = {

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, TimeoutError
+
+FETCH_MS = 400
+"""How long a picture that stands there while the pointer is over it may take to come."""
 
 
 class Act(NamedTuple):
@@ -39,6 +43,9 @@ class Act(NamedTuple):
             case "press":
                 element.press(self.text)
             case "force":
+                # A picture that is fetched as the pointer comes moves its neighbours meanwhile.
+                with suppress(TimeoutError), page.expect_request_finished(timeout=FETCH_MS):
+                    element.hover(force=True)
                 element.click(force=True)
             case "keys":
                 key, times = self.text.split()

@@ -148,12 +148,13 @@ def autocomplete(instance: Instance) -> PagePlan:
 @page("guess-number")
 def guess(instance: Instance) -> PagePlan:
     """A number is guessed with the page's help; only its own word tells that it was found."""
+    digits = [str(digit) for digit in range(10)]
     hint: list[Condition] = [
         {"text_visible": {"text": {"contains": f"The number is {way} than"}}}
         for way in ("lower", "higher")
     ]
     steps: list[tuple[str, Condition]] = [
-        ("guessed", then(fill_condition("tt", {"glob": "?*"}), SUBMIT)),
+        ("guessed", then(fill_condition("tt", {"one_of": digits}), SUBMIT)),
         ("hint", {"any_of": {"of": hint}}),
     ]
     told: Condition = {"text_visible": {"text": {"contains": "Correct!"}}}

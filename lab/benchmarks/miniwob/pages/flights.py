@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from lab.benchmarks.base import BadSourceError
-from lab.benchmarks.miniwob.conditions import Condition
+from lab.benchmarks.miniwob.conditions import (
+    Condition,
+    any_of,
+    click_condition,
+    fill_condition,
+)
 from lab.benchmarks.miniwob.instance import Instance
 from lab.benchmarks.miniwob.plan import PagePlan
 from lab.benchmarks.miniwob.registry import page
@@ -49,4 +54,9 @@ def search(instance: Instance) -> PagePlan:
 
 
 def _field_holds(name: str, value: str) -> Condition:
-    return {"field_filled": {"field": name, "value": value, "trusted": False}}
+    """The field was filled in by hand, or by the page in the step in which something was clicked:
+    a suggestion, a day of the calendar."""
+    filled: Condition = {"field_filled": {"field": name, "value": value, "trusted": False}}
+    clicked = click_condition(role={"glob": "*"})
+    chosen: Condition = {"all_of": {"within": {"steps": 0}, "of": [clicked, filled]}}
+    return any_of([fill_condition(name, value), chosen])
