@@ -25,7 +25,13 @@ from api.replay.task_tests import (
 from api.rewards.explaining import Explained, in_general, of_events
 from api.rewards.rendering import GOAL, tiers_in_words, total_in_words
 from api.tasks.schema import task_schema
-from api.tasks.script_check import NotTriedError, doubtful_calls, script_probes, try_expressions
+from api.tasks.script_check import (
+    NotTriedError,
+    doubtful_calls,
+    script_probes,
+    try_expressions,
+    try_on_page,
+)
 from api.tasks.task_files import BadTaskError, check_task, load_task_file, read_task_file
 from api.tasks.task_warnings import warnings_over_schedules
 from api.verdicts.recorded import Playback
@@ -99,6 +105,12 @@ def check(
     written_out: Annotated[
         bool, option("print the task as JSON, presets and defaults in it")
     ] = False,
+    page: Annotated[
+        str | None,
+        option(
+            "a page of yours, which is loaded: print what each script probe answers there", "URL"
+        ),
+    ] = None,
 ) -> int:
     """Say whether task files are right; exit 1 if one is not."""
     failed = 0
@@ -114,7 +126,7 @@ def check(
                 orjson.dumps(task_to_json(task), option=orjson.OPT_INDENT_2) + b"\n"
             )
             continue
-        if _scripts_fail(path, task):
+        if _scripts_fail(path, task) or (page is not None and _page_fails(path, task, page)):
             failed = 1
             continue
         print(
@@ -148,6 +160,22 @@ def _scripts_fail(path: Path, task: Task) -> bool:
     for doubt in () if problems else doubtful_calls(probes):
         print(f"{path}: warning: {doubt}", file=sys.stderr)
     return bool(problems)
+
+
+def _page_fails(path: Path, task: Task, page: str) -> bool:
+    """Whether a script probe of the task fails on a page; prints what each of them answers."""
+    failed = False
+    try:
+        for trial in try_on_page(task, page):
+            failed |= bool(trial.problem)
+            if trial.problem:
+                print(f"{path}: {trial.path}: {trial.problem}", file=sys.stderr)
+            else:
+                print(f"{path}: {trial.path}: {trial.answer}")
+    except NotTriedError as error:
+        print(f"{path}: nothing was tried on the page: {error}", file=sys.stderr)
+        return True
+    return failed
 
 
 @app.command

@@ -1,5 +1,5 @@
-"""Tries the expressions of a task's script probes in a real Chromium, on an empty page (`milestoned
-task check`)."""
+"""Tries the expressions of a task's script probes in a real Chromium, on an empty page, or on one
+of the author's own (`milestoned task check`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from websockets.exceptions import WebSocketException
 from websockets.version import version
 
 from common.scratch import scratch_folder
+from detectors.matchers import url_matches
 from detectors.task.language import ProbeSpec, Task
 from detectors.task.script_calls import refusal, refused_calls
+
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -37,6 +41,12 @@ FLAGS = (
 TOTAL_S = 30.0
 """What the browser's start and all expressions may take together, in seconds."""
 EVALUATE_MS = 500
+DRAW_S = 3.0
+"""How long an expression that throws is tried again on a page that has loaded: it may still draw
+what the expression reads."""
+RETRY_S = 0.2
+MAX_VALUE = 2_000
+"""Characters of a value that are shown."""
 MAX_FOLDER = 48
 """Bytes of a folder's path in which the browser's sockets are made."""
 _SHORT = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
@@ -75,6 +85,73 @@ def try_expressions(probes: Sequence[tuple[str, str]], total_s: float = TOTAL_S)
     What an empty page lacks ends an expression early, with a TypeError that says nothing: that is
     no problem here.
     """
+    with _open_tab(total_s) as tab:
+        return list(_problems(tab, probes))
+
+
+class ProbeTrial(NamedTuple):
+    """What came of a probe's expression on a page: ``problem``, or else ``answer``, its value as
+    JSON."""
+
+    path: str
+    answer: str = ""
+    problem: str = ""
+
+
+def try_on_page(task: Task, address: str, total_s: float = TOTAL_S) -> Iterator[ProbeTrial]:
+    """Yield what each script probe answers on the page at ``address``, as a daemon would have it
+    asked: in a world of its own, refused if it would write. Raises `NotTriedError`, also where the
+    page can't be loaded."""
+    with _open_tab(total_s) as tab:
+        url = tab.load(address)
+        for n, probe in enumerate(task.probes):
+            if probe.script is None:
+                continue
+            if url_matches(probe.script.url, url, task.origin):
+                yield _try_probe(tab, _path(n, probe), probe.script.expression)
+            else:
+                yield ProbeTrial(_path(n, probe), problem=f"it is not asked on {url}: see its url")
+
+
+def _try_probe(tab: _Tab, path: str, expression: str) -> ProbeTrial:
+    """Evaluate an expression on the page of the tab, for as long as the page may still draw."""
+    until = time.monotonic() + DRAW_S
+    while True:
+        reply = tab.evaluate(expression)
+        if "exceptionDetails" not in reply:
+            return _trial_of(path, reply.get("result", {}))
+        said = _thrown(reply)
+        if _is_refused(said):
+            return ProbeTrial(path, problem=refusal(expression))
+        if said.startswith("SyntaxError") or time.monotonic() > until:
+            return ProbeTrial(path, problem=f"the expression threw {said[:200]}")
+        time.sleep(RETRY_S)
+
+
+def _trial_of(path: str, result: dict[str, Any]) -> ProbeTrial:
+    """What a value is as JSON; one that is none is a problem."""
+    kind = result.get("type")
+    if kind in ("function", "symbol", "bigint"):
+        return ProbeTrial(path, problem=f"the expression is worth a {kind}, which is no JSON")
+    return ProbeTrial(path, orjson.dumps(result.get("value")).decode()[:MAX_VALUE])
+
+
+def _thrown(reply: dict[str, Any]) -> str:
+    """The first line of what an expression threw, or nothing."""
+    thrown = reply.get("exceptionDetails", {}).get("exception", {})
+    return str(thrown.get("description", "")).partition("\n")[0]
+
+
+def _is_refused(said: str) -> bool:
+    """Whether the browser refused an expression because it would have changed something."""
+    return "Possible side-effect in debug-evaluate" in said
+
+
+@contextmanager
+def _open_tab(total_s: float) -> Iterator[_Tab]:
+    """A tab of a browser of its own; both end with the block. Raises `NotTriedError`."""
+    from websockets.sync.client import connect
+
     executable = next((found for name in NAMES if (found := shutil.which(name))), None)
     if executable is None:
         raise NotTriedError(f"none of {', '.join(NAMES)} is installed here")
@@ -82,10 +159,68 @@ def try_expressions(probes: Sequence[tuple[str, str]], total_s: float = TOTAL_S)
         raise NotTriedError(f"websockets 15 or newer is needed, got {version}")
     deadline = time.monotonic() + total_s
     try:
-        with _browser(executable, deadline) as address:
-            return list(_problems(address, probes, deadline))
+        with (
+            _browser(executable, deadline) as address,
+            connect(address, proxy=None, compression=None, max_size=None, open_timeout=5) as socket,
+        ):
+            yield _Tab(socket, deadline)
     except (OSError, TimeoutError, WebSocketException) as error:
         raise NotTriedError(f"{executable}: {type(error).__name__} {error}") from None
+
+
+class _Tab:
+    """A tab that shows an empty page, and is talked to until the deadline."""
+
+    def __init__(self, socket: ClientConnection, deadline: float) -> None:
+        self._socket, self._deadline = socket, deadline
+        self._events: list[str] = []
+        self._session: str | None = None
+        self._context: dict[str, object] = {}
+        self._target = self._call("Target.createTarget", url="about:blank").get("targetId")
+        attached = self._call("Target.attachToTarget", targetId=self._target, flatten=True)
+        self._session = attached.get("sessionId")
+
+    def load(self, address: str) -> str:
+        """Load a page and wait for it; return where it came to lie. Raises `NotTriedError`."""
+        self._call("Page.enable")
+        reply = self._call("Page.navigate", url=address)
+        if "errorText" in reply or "frameId" not in reply:
+            raise NotTriedError(f"{address}: {reply.get('errorText', 'this is no address')}")
+        while "Page.loadEventFired" not in self._events:
+            self._receive()
+        world = self._call(
+            "Page.createIsolatedWorld", frameId=reply["frameId"], worldName="milestoned check"
+        )
+        self._context = {"contextId": world["executionContextId"]}
+        info = self._call("Target.getTargetInfo", targetId=self._target)
+        return str(info["targetInfo"]["url"])
+
+    def evaluate(self, expression: str) -> dict[str, Any]:
+        """The reply to the evaluation of an expression that may not change anything."""
+        how = {"throwOnSideEffect": True, "timeout": EVALUATE_MS, "silent": True}
+        by_value = {"returnByValue": True} if self._context else {}
+        return self._call(
+            "Runtime.evaluate", expression=expression, **how, **by_value, **self._context
+        )
+
+    def _call(self, method: str, **params: object) -> dict[str, Any]:
+        """Send a command, and wait for its own answer."""
+        message: dict[str, object] = {"id": 1, "method": method, "params": params}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        self._socket.send(orjson.dumps(message).decode())
+        while True:
+            reply = self._receive()
+            if reply.get("id") == 1:
+                result: dict[str, Any] = reply.get("result", {})
+                return result
+
+    def _receive(self) -> dict[str, Any]:
+        """Wait for the next message; note which event it is."""
+        wait_s = max(0.0, self._deadline - time.monotonic())
+        message: dict[str, Any] = orjson.loads(self._socket.recv(timeout=wait_s))
+        self._events.append(str(message.get("method")))
+        return message
 
 
 _TIED = """
@@ -147,32 +282,11 @@ def _address(process: subprocess.Popen[bytes], port_file: Path, deadline: float)
     raise NotTriedError("the browser did not start in time")
 
 
-def _problems(address: str, probes: Sequence[tuple[str, str]], deadline: float) -> Iterator[str]:
-    """Yield a problem for each probe's expression that throws, or that would write."""
-    from websockets.sync.client import connect
-
-    with connect(address, proxy=None, compression=None, max_size=None, open_timeout=5) as socket:
-
-        def call(method: str, session: str | None = None, **params: object) -> Any:
-            """Send a command, and wait for its own answer."""
-            message = {"id": 1, "method": method, "params": params} | (
-                {"sessionId": session} if session else {}
-            )
-            socket.send(orjson.dumps(message).decode())
-            while True:
-                reply = orjson.loads(socket.recv(timeout=max(0.0, deadline - time.monotonic())))
-                if reply.get("id") == 1:
-                    return reply.get("result", {})
-
-        tab = call("Target.createTarget", url="about:blank").get("targetId")
-        session = call("Target.attachToTarget", targetId=tab, flatten=True).get("sessionId")
-        for path, expression in probes:
-            how = {"throwOnSideEffect": True, "timeout": EVALUATE_MS, "silent": True}
-            thrown = call("Runtime.evaluate", session, expression=expression, **how).get(
-                "exceptionDetails", {}
-            )
-            said = thrown.get("exception", {}).get("description", "").partition("\n")[0]
-            if "Possible side-effect in debug-evaluate" in said:
-                yield f"{path}: {refusal(expression)}"
-            elif said.startswith("SyntaxError"):
-                yield f"{path}: wanted a JavaScript expression, got {said}"
+def _problems(tab: _Tab, probes: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield a problem for each probe's expression that is no JavaScript, or that would write."""
+    for path, expression in probes:
+        said = _thrown(tab.evaluate(expression))
+        if _is_refused(said):
+            yield f"{path}: {refusal(expression)}"
+        elif said.startswith("SyntaxError"):
+            yield f"{path}: wanted a JavaScript expression, got {said}"

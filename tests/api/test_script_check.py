@@ -11,7 +11,9 @@ import pytest
 
 from api.cli.main import main
 from api.tasks import script_check
-from api.tasks.script_check import NotTriedError, try_expressions
+from api.tasks.script_check import NotTriedError, try_expressions, try_on_page
+from api.tasks.task_files import check_task
+from examples.page_server import serve_pages
 from tests.support.chromium import needs_chromium
 
 TASK = {
@@ -61,6 +63,59 @@ def test_an_expression_that_is_refused_is_said_before_anything_runs(
     assert wanted in said.err
     assert ("probe it" in said.err) == bool(wanted)
     assert (": ok: " in said.out) == (status == 0)
+
+
+SHOP = b"""<!doctype html><title>Cart</title><p id=total>2 items</p><ul><li>Lamp<li>Rug</ul><script>
+window.secret = 7; setTimeout(() => { document.body.dataset.theme = "dark" }, 400)</script>"""
+ON_PAGE = [
+    ("document.querySelector('#total').textContent", "2 items", ""),
+    ("Array.from(document.querySelectorAll('li')).map(li => li.textContent)", ["Lamp", "Rug"], ""),
+    ("document.body.dataset.theme.length", 4, ""),
+    ("window.secret", None, ""),
+    ("document.querySelector('#none').textContent", None, "the expression threw TypeError: Cannot"),
+    ("document.querySelector('#total').closest('body').tagName", None, "write a loop"),
+    ("document.body.remove()", None, "the browser refuses the expression"),
+    ("() => 1", None, "the expression is worth a function, which is no JSON"),
+]
+"""An expression, what it is worth on the page, or what is wrong with it. What is drawn late is
+waited for; what the page's own script keeps is not seen."""
+
+
+@pytest.mark.browser
+@needs_chromium
+@pytest.mark.parametrize(("expression", "value", "problem"), ON_PAGE)
+def test_an_expression_is_tried_on_the_author_s_own_page(
+    expression: str, value: object, problem: str
+) -> None:
+    probes = [{"id": "it", "script": {"url": "/cart", "expression": expression}}]
+    with serve_pages(lambda _: SHOP) as origin:
+        task = check_task(TASK | {"origin": origin, "probes": probes})
+        (trial,) = try_on_page(task, f"{origin}/cart?from=mail")
+    assert trial.path == "probes[0].script.expression (probe it)"
+    assert problem in trial.problem
+    assert bool(trial.problem) == bool(problem)
+    if not problem:
+        assert orjson.loads(trial.answer) == value
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_the_check_prints_what_a_page_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another page than the probe's, or one that can't be loaded, fails the check."""
+    probes = [{"id": "it", "script": {"url": "/cart", "expression": "document.title"}}]
+    file = tmp_path / "t.json"
+    with serve_pages(lambda _: SHOP) as origin:
+        file.write_bytes(orjson.dumps(TASK | {"origin": origin, "probes": probes}))
+        assert main(["task", "check", str(file), "--page", f"{origin}/cart"]) == 0
+        assert f'{file}: probes[0].script.expression (probe it): "Cart"' in capsys.readouterr().out
+        assert main(["task", "check", str(file), "--page", f"{origin}/other"]) == 1
+        assert f"it is not asked on {origin}/other: see its url" in capsys.readouterr().err
+    assert main(["task", "check", str(file), "--page", f"{origin}/cart"]) == 1
+    assert "net::ERR_CONNECTION_REFUSED" in capsys.readouterr().err
+    assert main(["task", "check", str(file), "--page", "cart"]) == 1
+    assert "cart: this is no address" in capsys.readouterr().err
 
 
 def test_without_a_browser_the_check_says_that_nothing_was_tried(
