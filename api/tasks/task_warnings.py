@@ -15,6 +15,7 @@ from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.schedules import knots_to_check
 from detectors.task.task_json import at_label
 from detectors.task.tools_preset import PREFIX
+from detectors.task.value_types import DEFAULT_WEIGHTS
 
 
 def warnings_of(rules: Ruleset) -> Iterator[str]:
@@ -58,6 +59,7 @@ def _warn_of_weights(rules: Ruleset, paying: Sequence[int]) -> Iterator[str]:
         yield (
             f"weights: those of the components that have milestones ({listed}) sum to {weights:g},"
             f" not 1; an episode can be worth at most {rules.attainable:g}{_fitting(earning)}"
+            + ("; or `weights: fit`" if task.weights == DEFAULT_WEIGHTS else "")
         )
 
 

@@ -447,7 +447,10 @@ class Task:
         omit_default=True,
     )
     weights: Mapping[str, float] = key(
-        "The worth of each component.", COMPONENT_WEIGHTS, DEFAULT_WEIGHTS
+        "The worth of each component; fit: 1 in all for those that have milestones, half of it the"
+        " goal's.",
+        COMPONENT_WEIGHTS,
+        DEFAULT_WEIGHTS,
     )
     objectives: Mapping[str, float] = key(
         "Values beside the reward, by name: what the milestones of such a component come to.",

@@ -17,6 +17,7 @@ from detectors.model.types import Json
 from detectors.model.validation import TaskReader, is_text
 from detectors.task.episode_terms import check_endings, complete_shaping
 from detectors.task.escalation import check_escalation, check_judged, complete_escalation
+from detectors.task.fitted_weights import FIT, fit_weights
 from detectors.task.language import TASK, Task
 from detectors.task.milestones import check_milestones, check_objectives, default_component
 from detectors.task.probes import check_probes
@@ -64,12 +65,14 @@ def _complete(reader: TaskReader, task: Task, spec: Mapping[str, Json]) -> Task:
         m if m.component else replace(m, component=default_component(m.when))
         for m in task.milestones
     )
+    task = replace(task, milestones=milestones)
+    if spec.get("weights") == FIT:
+        task = replace(task, weights=fit_weights(task))
     if isinstance(spec.get("credit"), Mapping):
         reader.note_unknown(spec["credit"], tuple(task.weights), ("credit",))
     levels = {name: how for name, how in task.credit.items() if how == "level"}
     return replace(
         task,
-        milestones=milestones,
         credit={name: how for name, how in levels.items() if name in task.weights},
         escalation=complete_escalation(task.escalation, milestones, spec.get("escalation")),
         shaping=complete_shaping(task.shaping, milestones, task.objectives),

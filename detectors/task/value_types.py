@@ -157,11 +157,15 @@ POINTS: JsonType[Points] = checked_type(
 SCHEDULED = MapOf(POINTS, "an object of places such as weights.goal and their points")
 START_NAMES = ListOf(SHORT_TEXT, "a list of at most 100 texts", maximum=100)
 """Facts of how an episode begins, by their names (docs/blame.md)."""
-COMPONENT_WEIGHTS = MapOf(
-    NOT_NEGATIVE,
-    "an object of components and numbers",
-    names=COMPONENTS,
-    base=DEFAULT_WEIGHTS,
+COMPONENT_WEIGHTS: JsonType[Mapping[str, float]] = Short(
+    choice(("fit",), "fit"),
+    lambda _: {},
+    MapOf(
+        NOT_NEGATIVE,
+        "an object of components and numbers",
+        names=COMPONENTS,
+        base=DEFAULT_WEIGHTS,
+    ),
 )
 _CREDIT = choice(CREDITS, "progress or level")
 COMPONENT_CREDIT: JsonType[Mapping[str, Credit]] = Short(
