@@ -65,6 +65,7 @@ from milestoned_client.models import (
     Transition,
     Verdict,
 )
+from milestoned_client.novelty import NoveltyWeights
 from milestoned_client.results import StreamItem
 from milestoned_client.sync_client import Episode, RewardClient
 
@@ -103,6 +104,7 @@ __all__ = [
     "NotFoundError",
     "NotReadyError",
     "Noted",
+    "NoveltyWeights",
     "Opened",
     "PeerUnreachableError",
     "PreferenceLines",
