@@ -181,6 +181,7 @@ export function openFields({ listenTo, say, describe, secrets, roots, aroundFiel
     keyOf: (element) => keyOf(element, describe(element)),
     printOf,
     lastPrint: (element) => states.get(element)?.print,
+    isByHand: (element, print) => states.get(element)?.print === print && states.get(element).trusted,
     look,
     report,
     reportHeld,

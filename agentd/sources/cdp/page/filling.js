@@ -113,6 +113,7 @@ export function openFilling(context) {
     trust.atEnd(() => {
       const print = fields.printOf(element);
       if (print === before || filled.has(element) || !element.isConnected) return;
+      if (fields.isByHand(element, print)) return; // its own event came first, and so did what tells of it
       fields.look(element);
       note(element, { trusted: true, print });
     });
