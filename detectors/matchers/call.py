@@ -15,7 +15,6 @@ from detectors.matchers.faults import answers
 from detectors.matchers.lenient import LenientPatterns
 from detectors.matchers.location import base_of, query_of
 from detectors.matchers.masked import BodyVerdict, hides_choice, judge_part
-from detectors.matchers.masked_text import any_verdict
 from detectors.matchers.structure import FLAG_OFF, PART, Nothing, part
 from detectors.matchers.typed_base import read_each
 from detectors.matchers.url import MAX_URL, place_of_long
@@ -32,6 +31,7 @@ from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
 from detectors.model.safe_json import read_json
+from detectors.model.three_valued import all_verdict, any_verdict
 from detectors.model.types import Json
 
 Path = tuple[str | int, ...]
@@ -133,32 +133,25 @@ class AddressesMatch:
         `MAX_URL`, or on what the daemon masked in it."""
         if len(url) > MAX_URL:
             return None if self.is_at(url) else False
-        verdict: bool | None = False
-        for address in self.alternatives:
-            if not address.is_at(url, self.encoded):
-                continue
-            is_so = self._judge_query(address, url)
-            if is_so:
-                return True
-            verdict = None if is_so is None else verdict
-        return verdict
+        return any_verdict(
+            self._judge_query(address, url)
+            for address in self.alternatives
+            if address.is_at(url, self.encoded)
+        )
 
     def _judge_query(self, address: _Address, url: str) -> bool | None:
         query = query_of(url, self.encoded)
-        verdict: bool | None = True
-        for name in {*query, *address.query}:
-            value, expected = query.get(name, ""), address.query.get(name)
-            if expected is not None:
-                is_so = judge_part(expected, value)
-            else:
-                is_so = not value or self._is_ignored(name)
-            if is_so is False:
-                return False
-            verdict = None if is_so is None else verdict
-        return verdict
+        return all_verdict(
+            self._judge_parameter(address.query.get(name), name, query.get(name, ""))
+            for name in {*query, *address.query}
+        )
 
-    def _is_ignored(self, name: str) -> bool:
-        return any(pattern.matches(name) for pattern in self.ignore)
+    def _judge_parameter(self, expected: Any, name: str, value: str) -> bool | None:
+        """Whether a parameter has the value that is expected, or, where None is, need not be
+        missing."""
+        if expected is not None:
+            return judge_part(expected, value)
+        return not value or any(pattern.matches(name) for pattern in self.ignore)
 
     @property
     def plan_addresses(self) -> list[object]:
@@ -329,14 +322,7 @@ class ContentMatch:
     @answers(BodyVerdict(False))
     def judge_document(self, document: Mapping[str, object]) -> BodyVerdict:
         """Whether all facts are so in one object; None where that hangs on what was masked."""
-        masked = []
-        for fact in self.facts:
-            is_so = fact.judge(document)
-            if is_so is False:
-                return BodyVerdict(False)
-            if is_so is None:
-                masked.append(fact.place)
-        return BodyVerdict(None if masked else True, tuple(masked))
+        return BodyVerdict.of_all((fact.place, fact.judge(document)) for fact in self.facts)
 
     @property
     def names(self) -> list[str]:

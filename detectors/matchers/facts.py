@@ -11,6 +11,7 @@ from detectors.matchers.text import TEXT_FORM, TextMatch
 from detectors.matchers.typed_base import number_of
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, fields_schema, object_schema
+from detectors.model.three_valued import all_verdict
 from detectors.model.validation import is_number
 
 MAX_PATH_LENGTH = 8
@@ -80,10 +81,9 @@ class FactsMatch:
     def judged(self, data: object, judge: Judge) -> bool | None:
         """As `matches`, each fact as ``judge`` has it; None where that hangs on one of which nobody
         knows."""
-        verdicts = [judge(steps, wanted, value_at(data, steps)) for steps, wanted in self.facts]
-        if False in verdicts:
-            return False
-        return None if None in verdicts else True
+        return all_verdict(
+            judge(steps, wanted, value_at(data, steps)) for steps, wanted in self.facts
+        )
 
     def names(self, first: str) -> bool:
         """Whether one of the paths begins with ``first``."""

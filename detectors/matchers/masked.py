@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from detectors.matchers import third_party
-from detectors.matchers.masked_text import MASK, all_verdict, any_verdict, is_made_of
+from detectors.matchers.masked_text import MASK, is_made_of
 from detectors.matchers.path_filters import path_without
 from detectors.matchers.structure import Items, Nothing, Object
 from detectors.matchers.structures import JsonPath, is_assignable
 from detectors.matchers.text import TextMatch
 from detectors.matchers.typed_base import json_text, number_of
+from detectors.model.three_valued import all_verdict, any_verdict
 
 _Keys = tuple[str, Any] | None
 """A key and, as another such pair, those around it."""
@@ -23,6 +24,18 @@ class BodyVerdict(NamedTuple):
 
     is_so: bool | None
     masked: tuple[str, ...] = ()
+
+    @classmethod
+    def of_all(cls, verdicts: Iterable[tuple[str, bool | None]]) -> BodyVerdict:
+        """Whether all that is asked for is so, each with its name; ends with the first that is
+        not."""
+        masked = []
+        for name, is_so in verdicts:
+            if is_so is False:
+                return cls(False)
+            if is_so is None:
+                masked.append(name)
+        return cls(None if masked else True, tuple(masked))
 
 
 def is_masked(value: object) -> bool:
@@ -105,7 +118,7 @@ def judge_part(wanted: Any, value: object) -> bool | None:
     if isinstance(wanted, Object) and isinstance(value, dict):
         if not (wanted.more or value.keys() <= wanted.keys.keys()):
             return False
-        return all_verdict([judge_part(one, value.get(key)) for key, one in wanted.keys.items()])
+        return all_verdict(judge_part(one, value.get(key)) for key, one in wanted.keys.items())
     if isinstance(wanted, Items):
         return _judge_items(wanted, value)
     return True if wanted.matches(value) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from detectors.matchers.plain import literal, normal, number
 from detectors.matchers.structures import is_assignable
@@ -18,20 +18,6 @@ MASKS = ("•••", MASK)
 def has_mask(text: str) -> bool:
     """Return whether a secret was kept back from a text."""
     return any(mask in text for mask in MASKS)
-
-
-def any_verdict(verdicts: Collection[bool | None]) -> bool | None:
-    """Whether one of them is true; None where nobody knows."""
-    if True in verdicts:
-        return True
-    return None if None in verdicts else False
-
-
-def all_verdict(verdicts: Collection[bool | None]) -> bool | None:
-    """Whether each of them is true; None where nobody knows."""
-    if False in verdicts:
-        return False
-    return None if None in verdicts else True
 
 
 def judge_text(wanted: TextMatch, text: str) -> bool | None:

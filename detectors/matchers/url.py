@@ -17,13 +17,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import orjson
 
 from detectors.matchers.faults import answers
-from detectors.matchers.masked_text import (
-    MASK,
-    all_verdict,
-    any_verdict,
-    judge_pairs,
-    judge_text,
-)
+from detectors.matchers.masked_text import MASK, judge_pairs, judge_text
 from detectors.matchers.plain import fixed_parts, glob, literal, normal
 from detectors.matchers.text import TEXT, TEXT_FORM, TextMatch
 from detectors.model.caches import cache_by_size, cache_short
@@ -31,6 +25,7 @@ from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
 from detectors.model.kinds.limits import MAX_ADDRESS
 from detectors.model.memory import size_of
+from detectors.model.three_valued import all_verdict, any_verdict
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _PLAIN = re.compile(r"(https?://[a-z0-9.-]+(?::[0-9]{1,4})?)(/[^?#%\x00-\x20]*)(?:[?#]|\Z)")
@@ -369,8 +364,8 @@ class AddressTextMatch(TextMatch):
         if not self.exact:
             texts = tuple(map(_encode_folded, texts))
         if len(url) > MAX_URL:
-            return any_verdict([self.matches_beginning(text) for text in texts])
-        return any_verdict([judge_text(self, text) for text in texts])
+            return any_verdict(self.matches_beginning(text) for text in texts)
+        return any_verdict(judge_text(self, text) for text in texts)
 
 
 @cache_by_size(8 << 20, lambda _, spec, origin: 32 * len(spec))

@@ -11,12 +11,13 @@ import orjson
 
 from detectors.matchers.faults import answers
 from detectors.matchers.masked import BodyVerdict, judge_json
-from detectors.matchers.masked_text import MASK, any_verdict, judge_text
+from detectors.matchers.masked_text import MASK, judge_text
 from detectors.matchers.text import TEXT_FORM, TextMatch
 from detectors.matchers.typed_base import json_text
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, fields_schema, object_schema
 from detectors.model.safe_json import mapping, read_json
+from detectors.model.three_valued import any_verdict
 from detectors.model.types import Json
 
 BodyType = Literal["form", "json"]
@@ -150,14 +151,10 @@ class BodyMatch:
         if is_all_masked(*whole, read_as):
             return BodyVerdict(None, tuple(name for name, _ in self.fields))
         values_of = body_fields(*whole, read_as, repeated)
-        masked = []
-        for name, matcher in self.fields:
-            is_so = any_verdict([_judge(matcher, value) for value in values_of(name)])
-            if is_so is False:
-                return BodyVerdict(False)
-            if is_so is None:
-                masked.append(name)
-        return BodyVerdict(None if masked else True, tuple(masked))
+        return BodyVerdict.of_all(
+            (name, any_verdict(_judge(matcher, value) for value in values_of(name)))
+            for name, matcher in self.fields
+        )
 
 
 def whole_body(body: object) -> tuple[str, str] | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from detectors.matchers import FactsMatch
+from detectors.model.three_valued import any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
     ReadArgs,
-    any_is,
     as_object_list,
     facts_are,
     facts_of,
@@ -57,5 +57,5 @@ def document_part(event: Event, world: World, args: DocumentPartArgs) -> Iterato
     parts, more = as_object_list(facts.get(name)), may_go_on(facts, name, cut)
     if args.number is not None:
         parts, more = pick_part(parts, args.number, more=more)
-    verdict = any_is((facts_are(args.has, part, cut) for part in parts), more=more)
+    verdict = any_verdict((facts_are(args.has, part, cut) for part in parts), more=more)
     yield from tell_verdict(event, verdict)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from detectors.matchers import TextMatch
+from detectors.model.three_valued import any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
     Format,
     ReadArgs,
-    any_is,
     as_object_list,
     facts_of,
     goes_on,
@@ -115,7 +115,9 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
     more = may_go_on(facts, _HOLDERS[args.unit], cut) and args.unit != "whole"
     if args.number is not None:
         parts, more = pick_part(parts, args.number, more=more)
-    verdict = any_is((text_is(args.text, part, on) for part, on in parts), more=more or not facts)
+    verdict = any_verdict(
+        (text_is(args.text, part, on) for part, on in parts), more=more or not facts
+    )
     yield from tell_verdict(event, verdict if cut else bool(verdict))
 
 

@@ -10,6 +10,7 @@ from detectors.matchers.masked_text import MASK, judge_text
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import MAX_SHORT, MAX_TEXT, utf16_units
 from detectors.model.safe_json import as_list, mapping
+from detectors.model.three_valued import all_verdict, any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
 from detectors.sdk.documents import reading_if
@@ -78,10 +79,9 @@ def _carries(event: Event, wanted: FieldsMatch) -> bool | None:
         if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str):
             by_name.setdefault(pair[0], []).append(pair[1])
     is_cut = len(as_list(event.data.get("fields"))) >= MAX_SHORT
-    held = [_holds(matcher, by_name.get(name, ()), is_cut) for name, matcher in wanted.fields]
-    if False in held:
-        return False
-    return None if None in held else True
+    return all_verdict(
+        _holds(matcher, by_name.get(name, ()), is_cut) for name, matcher in wanted.fields
+    )
 
 
 def _holds(wanted: TextMatch | bool, values: Collection[object], is_cut: bool) -> bool | None:
@@ -89,10 +89,7 @@ def _holds(wanted: TextMatch | bool, values: Collection[object], is_cut: bool) -
     on. ``is_cut``: there may be more of them."""
     if isinstance(wanted, bool):
         return None if is_cut and not values else bool(values) is wanted
-    held = {_judge(wanted, value) for value in values}
-    if True in held:
-        return True
-    return None if is_cut or None in held else False
+    return any_verdict((_judge(wanted, value) for value in values), more=is_cut)
 
 
 def _judge(wanted: TextMatch, value: object) -> bool | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from detectors.matchers import TextMatch, UrlMatch
-from detectors.matchers.masked_text import any_verdict
 from detectors.matchers.url import MAX_URL
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list, mapping
+from detectors.model.three_valued import any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.kept_back import explain_unknown
@@ -78,7 +78,7 @@ def _judge_meant(hop: Mapping[str, object], args: OtherRequestMadeArgs) -> bool 
     if not args.method.matches(str(hop.get("method")).upper()):
         return False
     is_meant = True if args.url.matches(url[:MAX_URL]) else args.url.judge(url)
-    is_allowed = any_verdict([allowed.judge(asked) for allowed in args.allowed])
+    is_allowed = any_verdict(allowed.judge(asked) for allowed in args.allowed)
     if is_allowed is None and len(asked) <= MAX_URL:
         return None if is_meant else is_meant
     return False if is_allowed else is_meant

@@ -10,12 +10,11 @@ from detectors.matchers import IntRange, TextMatch
 from detectors.model.codec import canonical
 from detectors.model.kinds.limits import READ_COLUMNS, READ_ITEMS
 from detectors.model.safe_json import mapping
+from detectors.model.three_valued import all_verdict, any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
 from detectors.sdk.file_reads import (
     ReadArgs,
-    all_are,
-    any_is,
     as_object_list,
     facts_of,
     goes_on,
@@ -147,7 +146,7 @@ def _read_sheet(sheet: Mapping[str, object], facts: Mapping[str, object], cut: b
 def _judge_sheet(sheet: _Sheet, args: TableCellsArgs) -> bool | None:
     """Whether the sheet has all that the rule asks for; None where that hangs on what was left
     out."""
-    return all_are(
+    return all_verdict(
         (
             args.cells is None or _judge_cells(sheet, args.cells),
             args.row is None or _judge_row(sheet, args.row),
@@ -159,7 +158,7 @@ def _judge_sheet(sheet: _Sheet, args: TableCellsArgs) -> bool | None:
 
 
 def _judge_cells(sheet: _Sheet, cells: FieldsMatch) -> bool | None:
-    return all_are(
+    return all_verdict(
         _judge_value(wanted, _cell_at(sheet, cell), sheet) for cell, wanted in cells.fields
     )
 
@@ -175,7 +174,7 @@ def _judge_row(sheet: _Sheet, wanted: FieldsMatch) -> bool | None:
         if name not in names:
             return None if sheet.partial or None in names else False
         columns.append((names.index(name), value))
-    return any_is(
+    return any_verdict(
         (_judge_columns(row, columns, sheet) for row in sheet.rows[1:]), more=sheet.partial
     )
 
@@ -183,14 +182,14 @@ def _judge_row(sheet: _Sheet, wanted: FieldsMatch) -> bool | None:
 def _judge_columns(
     row: Sequence[object], columns: Sequence[tuple[int, TextMatch | bool]], sheet: _Sheet
 ) -> bool | None:
-    return all_are(
+    return all_verdict(
         _judge_value(value, _cell_text(row, place, sheet), sheet) for place, value in columns
     )
 
 
 def _judge_formulas(sheet: _Sheet, wanted: FieldsMatch) -> bool | None:
     partial = sheet.partial or (sheet.cut and len(sheet.formulas) in READ_ITEMS)
-    return all_are(
+    return all_verdict(
         _judge_value(value, sheet.formulas.get(cell), replace(sheet, partial=partial))
         for cell, value in wanted.fields
     )

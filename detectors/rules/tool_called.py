@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from detectors.matchers import FactsMatch, TextMatch, text_key
 from detectors.matchers.masked import is_masked
-from detectors.matchers.masked_text import all_verdict
 from detectors.model.errors import UnseenError
+from detectors.model.three_valued import all_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import SchemaMatch, arg, is_met
 from detectors.sdk.kept_back import MASKED, judge_fact

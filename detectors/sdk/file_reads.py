@@ -218,22 +218,6 @@ def facts_are(wanted: FactsMatch, facts: object, cut: bool) -> bool | None:
     return wanted.judged(facts, judge)
 
 
-def all_are(verdicts: Iterable[bool | None]) -> bool | None:
-    """Whether all are so; None where nobody knows."""
-    found = set(verdicts)
-    if False in found:
-        return False
-    return None if None in found else True
-
-
-def any_is(verdicts: Iterable[bool | None], *, more: bool) -> bool | None:
-    """Whether any is so; None where nobody knows. ``more``: there may be others."""
-    found = set(verdicts)
-    if True in found:
-        return True
-    return None if more or None in found else False
-
-
 def may_go_on(facts: Mapping[str, object], name: str, cut: bool) -> bool:
     """Whether the list ``name`` in what a file told may have more than is there."""
     return cut and (not facts or name in facts)
