@@ -1,5 +1,6 @@
 """The engine against decoding the same bytes, and a thousand milestones against ten: of rules that
-are found by what an event names, and of conditions on a part of such a name."""
+are found by what an event names, of conditions on a part of such a name, on what is seen, and on
+what a text means."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Sequence
 
 from benchmarks import workload
 from benchmarks.figures import HIGHER, LOWER, RATIO, at_most
-from benchmarks.measure import estimate_rate, interleaved, ratio
+from benchmarks.measure import estimate_median, estimate_rate, interleaved, ratio
 from benchmarks.report import PartReport
 from detectors.engine.engine import Engine
 from detectors.model.codec import decode_segment
@@ -15,8 +16,14 @@ from detectors.model.types import Segment
 from detectors.task.ruleset import Ruleset
 
 EVENTS, ROUNDS, QUICK_ROUNDS = 100_000, 7, 5
-PARTED_EVENTS = 20_000
-"""Of a log for conditions on parts of texts."""
+PARTED_EVENTS, SEEN_EVENTS, TYPED_EVENTS = 20_000, 10_000, 1_000
+"""Of logs for conditions on parts of texts, on what is seen, and on what a text means."""
+ROWS = (
+    ("", ""),
+    ("_parted", ", conditions on a part of a text"),
+    ("_seen", ", texts, dialogs and numbers"),
+    ("_typed", ", amounts of money, which have no index"),
+)
 
 
 def main(report: PartReport) -> None:
@@ -26,6 +33,10 @@ def main(report: PartReport) -> None:
     few_segments = segments[: PARTED_EVENTS // 500]
     ten, thousand = workload.task(10), workload.task(1000)
     ten_parted, thousand_parted = (workload.parted_task(n) for n in (10, 1000))
+    seen = [decode_segment(text) for text in workload.segments(workload.seen_events(SEEN_EVENTS))]
+    ten_seen, thousand_seen = (workload.seen_task(n) for n in (10, 1000))
+    titled = seen[: TYPED_EVENTS // 500]
+    ten_typed, thousand_typed = (workload.typed_task(n) for n in (10, 1000))
 
     def decode() -> None:
         for text in texts:
@@ -38,6 +49,10 @@ def main(report: PartReport) -> None:
         thousand=lambda: _feed(thousand, segments),
         ten_parted=lambda: _feed(ten_parted, few_segments),
         thousand_parted=lambda: _feed(thousand_parted, few_segments),
+        ten_seen=lambda: _feed(ten_seen, seen),
+        thousand_seen=lambda: _feed(thousand_seen, seen),
+        ten_typed=lambda: _feed(ten_typed, titled),
+        thousand_typed=lambda: _feed(thousand_typed, titled),
     )
     size = sum(map(len, texts)) / EVENTS
     report.head(f"engine: {EVENTS} events of {size:.0f} bytes, 500 a segment")
@@ -49,10 +64,13 @@ def main(report: PartReport) -> None:
     for name, row, wanted in (("ten", "10", at_most(2.0)), ("thousand", "1,000", LOWER)):
         figure = ratio(took[name], took["decode"])
         report.add(f"engine / decoding, {row} milestones", figure, RATIO, wanted, same)
-    for suffix, how in (("", ""), ("_parted", ", conditions on a part of a text")):
+    for suffix, how in ROWS:
         figure = ratio(took[f"thousand{suffix}"], took[f"ten{suffix}"])
         row = f"1,000 milestones / 10 milestones{how}"
         report.add(row, figure, RATIO, at_most(1.2), "10 milestones, the same log")
+    # What has no index is asked at each event of its kinds, a third of this log's.
+    asked = [seconds / (1_000 * TYPED_EVENTS / 3) * 1e9 for seconds in took["thousand_typed"]]
+    report.add("a condition without an index, asked once", estimate_median(asked), "ns", LOWER)
 
 
 def _feed(rules: Ruleset, segments: Sequence[Segment]) -> None:

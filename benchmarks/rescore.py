@@ -18,11 +18,12 @@ import orjson
 
 from agentd.core.clock import GRAIN_NS
 from api.replay.recordings import read_recording
-from api.rescoring.crews import answers
+from api.rescoring.crews import answers, pool
 from api.rescoring.recorded import files, materials
 from api.rescoring.running import run
 from api.rewards.scored_episode import task_bytes
 from api.tasks.task_files import load_task_file
+from benchmarks import workload
 from benchmarks.figures import HIGHER, LOWER, NEITHER, RATIO, at_least, at_most
 from benchmarks.measure import estimate_median, estimate_rate, exact, interleaved, ratio
 from benchmarks.report import PartReport
@@ -54,14 +55,13 @@ def _rescore(report: PartReport, folder: Path, events: int) -> None:
     task = load_task_file(ROOT / "examples" / "shop" / "task.yaml", {"version": "2"})
     old = load_task_file(ROOT / "examples" / "shop" / "task.yaml")
 
-    def decode() -> None:
-        for path in paths:
-            for _ in read_recording(path):
-                pass
-
+    deaf = workload.deaf().task
     took = interleaved(
         report.choose(ROUNDS, QUICK_ROUNDS),
-        decode=decode,
+        decode=lambda: _decode(paths),
+        decode_two=lambda: _decode_apart(paths, 2),
+        decode_apart=lambda: _decode_apart(paths, 1),
+        deaf=lambda: _scored(paths, deaf, {}, 1),
         one=lambda: _scored(paths, task, {}, 1),
         two=lambda: _scored(paths, task, {}, 2),
         both=lambda: _scored(paths[: len(paths) // 10], task, {old.id: task_bytes(old)}, 1),
@@ -75,6 +75,12 @@ def _rescore(report: PartReport, folder: Path, events: int) -> None:
     report.add("rescore / decoding", figure, RATIO, at_most(1.5), same)
     figure = ratio(took["one"], took["two"])
     report.add("rescore, two processes / one", figure, RATIO, at_least(1.9), "one process")
+    figure = ratio(took["deaf"], took["decode"])
+    row = "rescore under a task that hears nothing / decoding"
+    report.add(row, figure, RATIO, NEITHER, same)
+    figure = ratio(took["decode_apart"], took["decode_two"])
+    row = "decoding the same files, two processes / one"
+    report.add(row, figure, RATIO, NEITHER, "one process beside this one")
     figure = ratio([10 * one for one in took["both"]], took["decode"])
     report.add("rescore under an old task and a new one / decoding", figure, RATIO, LOWER, same)
 
@@ -88,6 +94,19 @@ def _scored(paths: Sequence[Path], task: Task, old: dict[str, bytes], workers: i
     )
     if any(answer.status == "failed" for answer in found):
         raise RuntimeError("a recording of the benchmark could not be scored")
+
+
+def _decode_apart(paths: Sequence[Path], workers: int) -> None:
+    """Read and decode the files in so many processes, which hand nothing back: what two can gain."""
+    with pool(workers) as crew:
+        for _ in crew.map(_decode, [paths[n::workers] for n in range(workers)]):
+            pass
+
+
+def _decode(paths: Sequence[Path]) -> None:
+    for path in paths:
+        for _ in read_recording(path):
+            pass
 
 
 def _size(report: PartReport, lines: Sequence[bytes]) -> None:

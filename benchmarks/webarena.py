@@ -17,7 +17,7 @@ from pathlib import Path
 import orjson
 
 from agentd.journal.recordings import segments, write_recording
-from api.replay.recordings import replay
+from api.replay.recordings import read_recording, replay
 from benchmarks.figures import LOWER, NEITHER, RATIO, Wanted, at_least
 from benchmarks.measure import estimate_median, ratio
 from benchmarks.report import PartReport
@@ -32,6 +32,9 @@ ROUNDS, QUICK_ROUNDS = 2, 1
 COLD, QUICK_COLD = 3, 2
 PAGES = 100
 """Requests beside those that count, as a browser makes them."""
+
+IMPORTS = "import cyclopts, detectors.task.task_json, yaml"
+"""What any command imports that scores by a task, before it does anything."""
 
 
 def main(report: PartReport) -> None:
@@ -53,15 +56,15 @@ def _run(report: PartReport, folder: Path) -> None:
         recording = segments(f"bench-{case.task}", lines(case, written(case, folder)))
         write_recording(recording, folder / f"{case.task}.mrec", force=True)
     size = statistics.median(len(case.entries) for case in chosen)
-    theirs, ours, whole = [], [], []
+    theirs, ours, reads, whole = [], [], [], []
     with (
         _Child(*_judge()) as judge,
         _Child(sys.executable, "-m", "benchmarks.webarena", str(folder)) as own,
     ):
         for number in range(rounds + 1):
             for case in chosen:
-                paid, seconds = judge.score(case, folder)
-                earned, taken = own.score(case, folder)
+                paid, seconds = judge.score(case, folder)[:2]
+                earned, taken, read = own.score(case, folder)
                 began = time.process_time()
                 again = lines(case, folder / f"{case.task}.har")
                 converted = time.process_time() - began
@@ -69,6 +72,7 @@ def _run(report: PartReport, folder: Path) -> None:
                 if number:  # the first round warms both
                     theirs.append(seconds * 1000)
                     ours.append(taken * 1000)
+                    reads.append(read * 1000)
                     whole.append((taken + converted) * 1000)
     report.head(
         f"webarena: {len(chosen)} tasks solved, HARs of {size:g} entries, {rounds} rounds, CPU time"
@@ -77,6 +81,7 @@ def _run(report: PartReport, folder: Path) -> None:
     report.add("a recording replayed under its task", estimate_median(ours), "ms", LOWER)
     ratios: tuple[tuple[str, list[float], Wanted], ...] = (
         ("theirs / ours, warm", ours, at_least(5)),
+        ("theirs / reading our recording alone, warm", reads, NEITHER),
         ("theirs / ours with the HAR's conversion, warm", whole, NEITHER),
     )
     for row, times, wanted in ratios:
@@ -86,8 +91,11 @@ def _run(report: PartReport, folder: Path) -> None:
 
 def _cold(report: PartReport, chosen: list[Case], folder: Path) -> None:
     """A process each, from its start to its score."""
-    theirs, ours = [], []
+    theirs, ours, bare = [], [], []
     for case in chosen:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", IMPORTS], cwd=ROOT, check=True)
+        bare.append(time.perf_counter() - began)
         began = time.perf_counter()
         with _Child(*_judge()) as judge:
             judge.score(case, folder)
@@ -110,6 +118,8 @@ def _cold(report: PartReport, chosen: list[Case], folder: Path) -> None:
     report.add("theirs, a process from its start", estimate_median(theirs), "s", NEITHER)
     row = "ours, a process from its start (milestoned replay)"
     report.add(row, estimate_median(ours), "s", LOWER)
+    row = "theirs / an interpreter that imports what reads our command line and a task, cold"
+    report.add(row, ratio(theirs, bare), RATIO, NEITHER, "the same imports, no replay")
     figure = ratio(theirs, ours)
     row = "theirs / ours, cold"
     report.add(row, figure, RATIO, at_least(5), "ours, each in a process of its own")
@@ -150,7 +160,12 @@ def _ours(folder: Path) -> None:
         name = str(json.loads(asked)["task_id"])
         began = time.process_time()
         engine, _ = replay(folder / f"{name}.mrec", rules[name])
-        print(json.dumps([float(engine.success is True), time.process_time() - began]), flush=True)
+        taken = time.process_time() - began
+        began = time.process_time()
+        for _ in read_recording(folder / f"{name}.mrec"):
+            pass
+        read = time.process_time() - began
+        print(json.dumps([float(engine.success is True), taken, read]), flush=True)
 
 
 class _Child:
@@ -165,8 +180,8 @@ class _Child:
         )
         return self
 
-    def score(self, case: Case, folder: Path) -> tuple[float, float]:
-        """Score one case; gives the score and the seconds it took."""
+    def score(self, case: Case, folder: Path) -> list[float]:
+        """Score one case; gives the score and the seconds it took, of ours also those of reading."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         har = str(folder / f"{case.task}.har")
@@ -174,8 +189,7 @@ class _Child:
             json.dumps({"task_id": case.task, "answer": case.answer, "har": har}) + "\n"
         )
         self._child.stdin.flush()
-        score, seconds = json.loads(self._child.stdout.readline())
-        return float(score), float(seconds)
+        return [float(each) for each in json.loads(self._child.stdout.readline())]
 
     def __exit__(self, *error: object) -> None:
         self._child.communicate()

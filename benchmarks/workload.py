@@ -108,6 +108,37 @@ def task(milestones: int) -> Ruleset:
     return _task("bench", [forms[n % len(forms)](n) for n in range(milestones)])
 
 
+def seen_events(count: int, episode: str = "ep_bench", seed: int = 1) -> list[Event]:
+    """``count`` events of texts, titles that are numbers, and dialogs."""
+    rng = random.Random(seed)
+    out = []
+    for seq in range(1, count + 1):
+        n, place = rng.randrange(3000), {"tab": "8D3F2C", "frame": "8D3F2C"}
+        shown = {**place, "text": f"Order {n} was sent to you on Monday"}
+        answered = {**place, "type": "confirm", "message": f"Delete item {n}?", "accepted": True}
+        titled = {**place, "main": True, "url": ORIGIN, "title": str(n)}
+        kind, data = rng.choice(
+            (("text.appeared", shown), ("dialog.closed", answered), ("page.title_changed", titled))
+        )
+        out.append(Event(episode, seq, "cdp", kind, seq * 1000, data))
+    return out
+
+
+def seen_task(milestones: int) -> Ruleset:
+    """A task about what `seen_events` are of: a text, a dialog, a number."""
+    forms = (
+        lambda n: {"text_visible": {"text": {"contains": f"Order {n} was"}}},
+        lambda n: {"dialog_answered": {"message": {"starts_with": f"Delete item {n}?"}}},
+        lambda n: {"title_matches": {"title": {"number": n, "tolerance": 0.5}}},
+    )
+    return _task("seen", [forms[n % len(forms)](n) for n in range(milestones)])
+
+
+def typed_task(milestones: int) -> Ruleset:
+    """A task whose milestones ask for what titles mean, which has no index."""
+    return _task("typed", [{"title_matches": {"title": {"money": n}}} for n in range(milestones)])
+
+
 def parted_task(milestones: int) -> Ruleset:
     """A task whose milestones ask for a part of an address, a name or a title."""
     forms = (

@@ -9,7 +9,8 @@ is compressed with. A dictionary stays in the package for as long as a log may n
 
 from __future__ import annotations
 
-from functools import cache
+import threading
+from functools import cache, lru_cache
 from pathlib import Path
 
 import zstandard
@@ -28,6 +29,8 @@ RATIO = 500
 """How many times its frame a text may be: the service takes the double for a bomb."""
 WINDOW_BYTES = 1 << 27
 """The most memory that a stored frame may need to be unpacked."""
+MAX_DECOMPRESSORS = 8
+"""Kept by a thread, some 100 KiB each."""
 _PIECE = 2_048
 """Bytes in a block of a frame where all would pack too well; a block takes at least four bytes."""
 
@@ -79,9 +82,26 @@ def decompressor(frame: bytes, max_window_size: int) -> zstandard.ZstdDecompress
 
     Raises `UnknownDictionaryError`, and `zstandard.ZstdError` for what is no frame.
     """
-    number = dictionary_number(frame)
+    return _make_decompressor(dictionary_number(frame), max_window_size)
+
+
+def _make_decompressor(number: int, max_window_size: int) -> zstandard.ZstdDecompressor:
     known = None if number == 0 else dictionary(number)
     return zstandard.ZstdDecompressor(dict_data=known, max_window_size=max_window_size)
+
+
+class _Decompressors(threading.local):
+    """The decompressors of one thread, by dictionary and bound: to make one takes longer than to
+    unpack a live step's frame."""
+
+    def __init__(self) -> None:
+        self.find = lru_cache(MAX_DECOMPRESSORS)(_make_decompressor)
+
+
+def kept_decompressor(frame: bytes, max_window_size: int) -> zstandard.ZstdDecompressor:
+    """Return a decompressor as `decompressor` makes it, which this thread keeps: it may be used for
+    one whole frame at a time, and for no stream. Raises as `decompressor`."""
+    return _DECOMPRESSORS.find(dictionary_number(frame), max_window_size)
 
 
 def unpack(frame: bytes) -> bytes:
@@ -89,7 +109,10 @@ def unpack(frame: bytes) -> bytes:
 
     Raises `zstandard.ZstdError`, or `UnknownDictionaryError`.
     """
-    return decompressor(frame, WINDOW_BYTES).decompress(frame)
+    return kept_decompressor(frame, WINDOW_BYTES).decompress(frame)
+
+
+_DECOMPRESSORS = _Decompressors()
 
 
 class Packer:

@@ -12,7 +12,6 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.metadata import entry_points, version
 
 from cyclopts import App
 
@@ -66,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.disable()
     try:
         words = sys.argv[1:] if argv is None else argv
-        command, bound = parse_command(make_app(), words)
+        command, bound = parse_command(make_app(words[0] if words else None), words)
     except CommandLineError as error:
         known = OF_GROUPS.get(words[0]) if words else None
         what = f"{words[0]}: expected {' or '.join(known)}" if known else error
@@ -89,18 +88,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def make_app() -> App:
-    """Return the program with the commands that are installed, none of them imported yet."""
+def make_app(asked: str | None = None) -> App:
+    """Return the program with the commands that are installed, none of them imported yet; of one of
+    ours that is ``asked`` for, with that alone: to look for others' takes a tenth of a replay."""
     app = new_app(
         "milestoned",
         "Says, step by step, what a computer-use agent's work was worth.",
-        version=lambda: f"milestoned {version('milestoned')}",
+        version=_describe_version,
         version_flags=("--version",),
     )
-    for name, (target, about) in {**COMMANDS, **added_commands()}.items():
+    commands: Mapping[str, tuple[str, str]]
+    commands = {asked: COMMANDS[asked]} if asked in COMMANDS else {**COMMANDS, **added_commands()}
+    for name, (target, about) in commands.items():
         if " " not in name:
             app.command(target, name=name, help=about)
     return app
+
+
+def _describe_version() -> str:
+    from importlib.metadata import version  # here: it takes long to import
+
+    return f"milestoned {version('milestoned')}"
 
 
 @cache
@@ -109,10 +117,12 @@ def added_commands() -> Mapping[str, tuple[str, str]]:
 
     A name of two words is a subcommand of the first.
     """
+    from importlib.metadata import entry_points
+
     added: dict[str, tuple[str, str]] = {}
     for entry in entry_points(group="milestoned.commands"):
         added.update(entry.load())
-    return added
+    return {name: command for name, command in added.items() if name not in COMMANDS}
 
 
 def plugged_in() -> bool:

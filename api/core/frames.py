@@ -14,7 +14,7 @@ from api.core.errors import (
     UnknownFrameDictionaryError,
 )
 from api.core.settings import Limits
-from common.frames import WINDOW_BYTES, UnknownDictionaryError, decompressor
+from common.frames import WINDOW_BYTES, UnknownDictionaryError, kept_decompressor
 from detectors.model.codec import CodecError, decode_segment, split_segments
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Segment
@@ -49,7 +49,7 @@ def open_frame(frame: bytes, limits: Limits) -> bytes:
     # The stated size is also the most that is unpacked: a frame that holds more, or less, is an
     # error.
     try:
-        return decompressor(frame, WINDOW_BYTES).decompress(frame, allow_extra_data=False)
+        return kept_decompressor(frame, WINDOW_BYTES).decompress(frame, allow_extra_data=False)
     except UnknownDictionaryError as error:
         raise UnknownFrameDictionaryError(f"body: {error}") from None
     except zstandard.ZstdError as error:

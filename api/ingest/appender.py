@@ -165,12 +165,8 @@ class Log:
     async def through(self, episode: str) -> int:
         """How far the log goes, without a look at the database where that is in memory. Raises
         `NotFoundError`."""
-        live = self._engines.cached(episode)
-        return (
-            live.at.through
-            if live is not None
-            else int((await self._episodes.get(episode)).through)
-        )
+        at = self._engines.position(episode)
+        return at.through if at is not None else int((await self._episodes.get(episode)).through)
 
     async def _append_somewhere(self, episode: str, frame: bytes) -> Acknowledged:
         """Append a segment here or in a worker process, as its size and the engine's place ask

@@ -23,6 +23,7 @@ from api.core.settings import Limits
 from api.episodes.position import EpisodePosition
 from api.ingest.advance import advance
 from api.ingest.engine_size import EngineSize
+from api.ingest.engines import feed_frame
 from api.ingest.wire import (
     LENGTH,
     OUT_OF_MEMORY,
@@ -33,7 +34,6 @@ from api.ingest.wire import (
     pack_message,
     unpack_message,
 )
-from api.log.frames import decode_frame
 from api.rewards.scored_episode import ruleset_of
 from api.tasks.plugins import load_plugins
 from detectors.engine.engine import Engine
@@ -99,7 +99,7 @@ def _build_engine(episode: str, handed: Handed) -> Engine:
     rules = ruleset_of(handed.task)
     engine = Engine.load(rules, handed.state) if handed.state else Engine(rules, episode)
     for frame in handed.frames:
-        engine.feed(decode_frame(frame))
+        feed_frame(engine, frame)
     return engine
 
 

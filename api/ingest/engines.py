@@ -23,18 +23,22 @@ from api.episodes.position import EpisodePosition
 from api.episodes.rows import EpisodeRow
 from api.episodes.store import Episodes
 from api.ingest.engine_size import EngineSize
+from api.ingest.packed_engines import PackedEngine, UsedOrder, pack_engine, unpack_engine
 from api.ingest.placeholder_engine import Stranger
 from api.ingest.tables import engine_states
-from api.log.frames import decode_frame
+from api.log.frames import texts_in
 from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
 from api.tasks.store import Tasks
-from detectors.engine.engine import Engine
+from detectors.engine.engine import Engine, unheard_kinds
 from detectors.model.caches import SharedPart, SizedCache
+from detectors.model.codec import decode_segment
 from detectors.model.errors import GapError, StateError
 from detectors.model.rewards import milestone_from_json
 from detectors.task.ruleset import Ruleset
 
+UNPACKED_SHARE = 32
+"""Small engines are packed beyond this part of the memory for engines."""
 ENTRY_BYTES = 1_024
 """Bytes that a kept episode takes beside its engine: where it stands, its digests, its name."""
 _LOOKS = 5
@@ -74,11 +78,11 @@ class StoredEngine(NamedTuple):
 
 @dataclass(slots=True)
 class Live:
-    """An episode at its last durable event. Its engine is here, or with a process of the crew's
-    (api/ingest)."""
+    """An episode at its last durable event. Its engine is here, packed while the episode waits, or
+    with a process of the crew's (api/ingest)."""
 
     episode: str
-    engine: Engine | Stranger | StoredEngine | int
+    engine: Engine | PackedEngine | Stranger | StoredEngine | int
     at: EpisodePosition
     size: EngineSize = field(default_factory=EngineSize)
 
@@ -87,12 +91,14 @@ class Live:
         """What keeping it takes in this process."""
         if isinstance(self.engine, StoredEngine):
             return ENTRY_BYTES + len(self.engine.state) + sum(map(len, self.engine.frames))
+        if isinstance(self.engine, PackedEngine):
+            return ENTRY_BYTES + len(self.engine.state)
         return ENTRY_BYTES + (self.size.bytes if isinstance(self.engine, Engine) else 0)
 
     @property
     def shared(self) -> SharedPart | None:
         """The rules, which are kept as long as the engine is."""
-        if isinstance(self.engine, Engine | StoredEngine):
+        if isinstance(self.engine, Engine | PackedEngine | StoredEngine):
             return self.engine.ruleset.shared
         return None
 
@@ -106,6 +112,7 @@ class Engines:
     ) -> None:
         self._database, self._episodes, self._tasks = database, episodes, tasks
         self.kept: SizedCache[str, Live] = SizedCache(max_bytes)
+        self._unpacked = UsedOrder(max_bytes // UNPACKED_SHARE)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, episode: str) -> asyncio.Lock:
@@ -116,22 +123,49 @@ class Engines:
         return lock
 
     def cached(self, episode: str) -> Live | None:
-        """What is in memory, if anything."""
-        return self.kept.get(episode)
+        """What is in memory, if anything, with an engine that is not packed."""
+        live = self.kept.get(episode)
+        if live is not None and isinstance(live.engine, PackedEngine):
+            live.engine = unpack_engine(live.engine)
+            self._keep(live)
+        return live
+
+    def position(self, episode: str) -> EpisodePosition | None:
+        """Where the episode stands, if it is in memory."""
+        live = self.kept.get(episode)
+        return None if live is None else live.at
 
     def resize(self, live: Live) -> None:
         """An engine that is kept moved on: where all of them take too much now, some are let
         go."""
         if self.kept.get(live.episode) is live:
-            self.kept.put(live.episode, live, live.bytes, live.shared)
+            self._keep(live)
+
+    def _keep(self, live: Live) -> None:
+        """Keep an episode that was used now, and pack the engines of those that wait longest."""
+        self.kept.put(live.episode, live, live.bytes, live.shared)
+        if isinstance(live.engine, Engine):
+            for episode in self._unpacked.use(live.episode, live.size.bytes):
+                self._pack(episode)
+
+    def _pack(self, episode: str) -> None:
+        """Pack an engine, unless somebody works at it: then it may be ahead of the log."""
+        live, lock = self.kept.peek(episode), self._locks.get(episode)
+        if live is None or (lock is not None and lock.locked()):
+            return
+        if isinstance(live.engine, Engine):
+            live.engine = pack_engine(live.engine)
+            self.kept.resize(episode, live.bytes)
 
     def drop(self, episode: str) -> None:
         """Forget an engine that may be ahead of the log."""
         self.kept.drop(episode)
+        self._unpacked.forget(episode)
 
     def forget(self) -> None:
         """Forget every engine: an episode was deleted."""
         self.kept.clear()
+        self._unpacked.clear()
 
     async def load(self, episode: str, *, whole: bool = False) -> Live:
         """Rebuild from the database; ``whole``: from the start, whatever state is stored.
@@ -146,7 +180,7 @@ class Engines:
             raise UnavailableError(
                 f"episode: the log of {episode} ends elsewhere than its row says"
             )
-        self.kept.put(episode, live, live.bytes, live.shared)
+        self._keep(live)
         return live
 
     async def stand_in(self, episode: str) -> Live:
@@ -215,13 +249,21 @@ class Engines:
 
     async def _feed(self, engine: Engine, after: int, row: EpisodeRow) -> None:
         async for frame in self._frames(after, row):
-            engine.feed(decode_frame(frame))
+            feed_frame(engine, frame)
 
     async def _frames(self, after: int, row: EpisodeRow) -> AsyncIterator[bytes]:
         for segment in await self._database.all(
             _AFTER, {"episode": row.id, "after": after, "through": row.through}
         ):
             yield bytes(segment.frame)
+
+
+def feed_frame(engine: Engine, frame: bytes) -> None:
+    """Feed an engine with what its rules listen to in a stored frame. Raises `GapError` unless the
+    frame begins with the next event."""
+    unheard = unheard_kinds(engine.ruleset)
+    for text in texts_in(frame):
+        engine.feed_segment(decode_segment(text, unheard))
 
 
 def _standing(row: EpisodeRow, stored: int) -> EpisodePosition:

@@ -14,9 +14,9 @@ import zstandard
 from api.verdicts.recorded import Playback
 from api.verdicts.recording_verdicts import HEAD_BYTES, VerdictsError, bodies_of, is_skippable
 from api.verdicts.recording_verdicts import MAGIC as VERDICTS_MAGIC
-from common.frames import UnknownDictionaryError, decompressor
+from common.frames import UnknownDictionaryError, kept_decompressor
 from common.regular_file import NotRegularError, read_regular
-from detectors.engine.engine import Engine
+from detectors.engine.engine import Engine, unheard_kinds
 from detectors.model.codec import (
     CHECKSUM_MAGIC,
     GENESIS,
@@ -74,17 +74,21 @@ def read_recording(path: Path) -> Iterator[Segment]:
 
 
 def read_frames(
-    packed: bytes, path: Path | str, *, max_values: int | None = None
+    packed: bytes,
+    path: Path | str,
+    *,
+    max_values: int | None = None,
+    unheard: frozenset[bytes] = frozenset(),
 ) -> Iterator[Segment]:
     """The segments in a recording's bytes, in order; ``path`` names it in errors. ``max_values``:
-    what `values_bytes` may come to over all of them, for who keeps them all. Raises
-    `RecordingError`."""
+    what `values_bytes` may come to over all of them, for who keeps them all; ``unheard``: the
+    events to leave out, as `decode_segment` has it. Raises `RecordingError`."""
     head, following, episode, values = GENESIS, 1, None, 0
     try:
         layout = layout_of(packed, path)
         said = _read_verdicts(packed, layout, path)
         for text in _texts(packed, layout, path):
-            segment = decode_segment(text)
+            segment = decode_segment(text, unheard)
             values += 0 if max_values is None else len(text) + values_bytes(text)
             if max_values is not None and values > max_values:
                 raise RecordingError(
@@ -149,7 +153,7 @@ def _texts(packed: bytes, layout: Layout, path: Path | str) -> Iterator[bytes]:
     for at, end, size in layout.segments:
         frame = packed[at:end]
         try:
-            opener = decompressor(frame, MAX_FRAME_TEXT)
+            opener = kept_decompressor(frame, MAX_FRAME_TEXT)
             text = opener.decompress(frame, max_output_size=size, allow_extra_data=False)
         except UnknownDictionaryError as error:
             raise RecordingError(f"{path}: the frame that begins at byte {at}: {error}") from None
@@ -280,9 +284,9 @@ def play(path: Path, ruleset: Ruleset) -> Playback:
     packed = read_file(path)
     said = read_said(packed, path)
     playback: Playback | None = None
-    for segment in read_frames(packed, path):
+    for segment in read_frames(packed, path, unheard=unheard_kinds(ruleset)):
         playback = playback or Playback(ruleset, segment.episode, said)
-        playback.take(segment.events)
+        playback.take_segment(segment)
         del segment  # before the next one is read: of a bomb no two are in memory
     assert playback is not None
     return playback

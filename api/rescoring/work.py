@@ -17,6 +17,7 @@ from api.rescoring.differences import Differences, compare, evidence_of, is_same
 from api.rewards.event_text import line
 from api.rewards.scored_episode import Result, ResultSummary, ScoredPlayback, ruleset_of, score_each
 from api.tasks.plugins import load_plugins
+from detectors.engine.engine import unheard_kinds
 from detectors.engine.unknown_milestones import UnknownMilestones
 from detectors.model.codec import canonical, sha256
 from detectors.task.task_json import TaskError
@@ -150,7 +151,9 @@ def _score_sides(material: Material) -> tuple[ScoredPlayback, Result | None]:
     sides = [(ruleset_of(material.task), said if material.anew is None else material.anew)]
     if material.old_task is not None:
         sides.append((ruleset_of(material.old_task), said))
-    new, *before = score_each(read_frames(material.content, material.name), sides)
+    unheard = unheard_kinds(*(rules for rules, _ in sides))
+    segments = read_frames(material.content, material.name, unheard=unheard)
+    new, *before = score_each(segments, sides)
     if material.old_result is not None:
         return new, orjson.loads(material.old_result)
     return new, before[0].result() if before else None

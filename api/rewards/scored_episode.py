@@ -115,7 +115,7 @@ class ScoredPlayback:
 
     def take(self, segment: Segment) -> None:
         """Play the next segment of the log."""
-        outcome = self._playback.take(segment.events)
+        outcome = self._playback.take_segment(segment)
         self._baseline.extend(m for m in outcome.milestones if m.baseline)
         self._head = segment.digest
 

@@ -16,7 +16,7 @@ from detectors.engine.unknown_milestones import (
     find_unknown,
 )
 from detectors.model.rewards import episode_total
-from detectors.model.types import Ask, Event, Reward, Verdict
+from detectors.model.types import Ask, Event, Reward, Segment, Verdict
 from detectors.task.ruleset import Ruleset
 
 GIVEN, DECIDED = "verdict.given", "step.decided"
@@ -92,7 +92,13 @@ class Playback:
 
     def take(self, events: Sequence[Event]) -> EngineResult:
         """Go on; what the engine made of it."""
-        outcome = self.engine.feed(events)
+        return self._resolve(self.engine.feed(events))
+
+    def take_segment(self, segment: Segment) -> EngineResult:
+        """Go on with a segment, which may lack the events that nothing listens to."""
+        return self._resolve(self.engine.feed_segment(segment))
+
+    def _resolve(self, outcome: EngineResult) -> EngineResult:
         self._unobserved |= outcome.unobserved
         self.rewards += self._recorded.resolve(self.engine.ruleset, outcome.rewards, outcome.asks)
         return outcome

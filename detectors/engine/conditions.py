@@ -113,9 +113,9 @@ class Conditions:
     def stale(self, event: Event) -> tuple[str, ...]:
         """The keys whose readings an event of a `STATEFUL` kind replaces, of those that any has;
         asked before the world takes the event in."""
-        forms = self._held.forms
-        if forms.keys().isdisjoint(REPLACES[event.kind]):
+        if not self.may_drop(event.kind):
             return ()
+        forms = self._held.forms
         world = self._state.world
         keys = invalidated_keys(event, world)
         if "field" in forms:
@@ -124,6 +124,10 @@ class Conditions:
         if not forms.keys().isdisjoint(SHOWN) and (ended := documents_left(event, world)):
             held += self._held.select_below(ended)
         return held
+
+    def may_drop(self, kind: str) -> bool:
+        """Whether an event of a `STATEFUL` kind may replace a reading that any leaf has."""
+        return not self._held.forms.keys().isdisjoint(REPLACES[kind])
 
     def read(self, event: Event, stale: tuple[str, ...]) -> Iterable[Risen]:
         """Let every leaf that hears the event read it, then drop what it made untrue. Returns what

@@ -7,8 +7,9 @@ state is stored and loaded in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from detectors.engine.conditions import Conditions
 from detectors.engine.counterfactual import Branch, Counterfactuals
@@ -20,8 +21,10 @@ from detectors.engine.sealing import Sealer
 from detectors.engine.state import State
 from detectors.engine.unknown_milestones import UnobservedStep
 from detectors.model.caches import release_large
+from detectors.model.codec import kind_tokens
 from detectors.model.errors import GapError
-from detectors.model.types import Alarm, Ask, Event, Milestone, Reward
+from detectors.model.kinds import KINDS
+from detectors.model.types import Alarm, Ask, Event, Milestone, Reward, Segment
 from detectors.sdk.registry import Rule
 from detectors.sdk.world import FOLDED, STATEFUL, fold
 from detectors.task.ruleset import Ruleset
@@ -48,6 +51,20 @@ def relevant_kinds(ruleset: Ruleset) -> frozenset[str]:
     if all(rule.alone and node.site is None and node.loaded is None for rule, node in leaves):
         return CONTROL | ruleset.slots.keys()
     return CONTROL | ruleset.slots.keys() | FOLDED | STATEFUL
+
+
+def unheard_kinds(*rulesets: Ruleset) -> frozenset[bytes]:
+    """Return the `kind_tokens` of the kinds whose events change nothing under any of the rules: a
+    log may be read without them."""
+    heard = frozenset[str]().union(*map(_heard_kinds, rulesets))
+    return _TOKENS - kind_tokens(heard)
+
+
+def _heard_kinds(ruleset: Ruleset) -> frozenset[str]:
+    return relevant_kinds(ruleset) | StartCheck(ruleset, State("", "")).kinds
+
+
+_TOKENS = kind_tokens(KINDS)
 
 
 @dataclass(slots=True)
@@ -82,7 +99,7 @@ class Engine:
         """The ruleset digest that `episode.opened` names, once this engine has taken it in."""
         self._result = EngineResult()
         self._counterfactuals = Counterfactuals(
-            ruleset, self.state, self._make_branch, is_branch=is_counterfactual
+            ruleset, self.state, partial(_make_branch, ruleset), is_branch=is_counterfactual
         )
         self._is_counterfactual = is_counterfactual
         self._sibling: Branch | None = None
@@ -99,23 +116,11 @@ class Engine:
             self._counterfactuals,
             asks_tiers=ruleset.task.escalation is not None and not is_counterfactual,
         )
-        # Most events of a log are relevant to nothing; one look-up is all that they cost.
-        self._handlers: dict[str, Callable[[Event], None]] = {
-            **dict.fromkeys(relevant_kinds(ruleset), self._read_event),
-            "episode.opened": self._open_episode,
-            "step.began": self._begin_step,
-            "step.sealed": self._end_step,
-            "episode.closed": self._close_episode,
-            "gap.began": self._begin_gap,
-            "gap.ended": self._end_gap,
-            "events.dropped": self._gaps.drop_observations,
-        }
-        for kind in self._start.kinds:
-            known = self._handlers.get(kind)
-            self._handlers[kind] = self._start.read if known is None else self._read_both
-
-    def _make_branch(self, state: State) -> Engine:
-        return Engine(self.ruleset, state.episode, state, is_counterfactual=True)
+        # Most events of a log are relevant to nothing; one look-up is all that they cost. Not bound
+        # to this engine: one that is dropped is to be freed without the collector of cycles.
+        if not ruleset.handlers:
+            ruleset.handlers.update(_find_handlers(ruleset, self._start.kinds))
+        self._handlers: Mapping[str, Callable[[Engine, Event], None]] = ruleset.handlers
 
     @classmethod
     def load(cls, ruleset: Ruleset, data: bytes) -> Engine:
@@ -178,25 +183,47 @@ class Engine:
 
     def feed(self, events: Iterable[Event]) -> EngineResult:
         """Take in the next events. Raises `GapError` at the first that is not the next one."""
+        return self._take_in(events, None)
+
+    def feed_segment(self, segment: Segment) -> EngineResult:
+        """Take in the next segment; the events of `unheard_kinds` need not be in it. Raises
+        `GapError` if it is not the next one."""
+        if segment.first != self.state.through + 1:
+            raise GapError(self.state.through + 1, segment.first)
+        return self._take_in(segment.events, segment.last)
+
+    def _take_in(self, events: Iterable[Event], last: int | None) -> EngineResult:
+        """Take in events up to number ``last``, between which some may be left out; None: all of
+        them are there."""
         result = self._result = EngineResult()
         self._credit.take_reached()  # of a batch that was not the next one
         state, handlers, branches = self.state, self._handlers, self._counterfactuals.branches
         with self.conditions.batch():
             for event in events:
                 if event.seq != state.through + 1:
-                    raise GapError(state.through + 1, event.seq)
+                    if last is None:
+                        raise GapError(state.through + 1, event.seq)
+                    self._pass_over(event.seq - 1)
                 for branch in branches:
                     branch.feed((event,))
                 state.through = event.seq
                 handle = handlers.get(event.kind)
                 if handle is not None and not state.closed:
-                    handle(event)
+                    handle(self, event)
                 if branches and not state.began:
                     self._counterfactuals.adopt_siblings()
+        if last is not None:
+            self._pass_over(last)
         release_large()
         result.milestones = self._credit.take_reached()
         result.alarms = self.conditions.take_alarms()
         return result
+
+    def _pass_over(self, last: int) -> None:
+        """Count the events up to number ``last`` as taken in: nothing listens to them."""
+        self.state.through = last
+        for branch in self._counterfactuals.branches:
+            branch.state.through = last
 
     def _read_event(self, event: Event) -> None:
         """Let the world and the rules take in an event."""
@@ -217,6 +244,17 @@ class Engine:
             if self._is_counterfactual:
                 self._sibling = branch
 
+    def _read_unheard(self, event: Event) -> None:
+        """Let the world take in an event of a kind that no rule hears, which most are."""
+        kind = event.kind
+        if kind in STATEFUL and self.conditions.may_drop(kind):
+            self._read_event(event)
+            return
+        if kind in FOLDED:
+            fold(self.state.world, event, self.state.step)
+        if self.state.hidden and not self.state.is_live(event):
+            self._counterfactuals.mark_credited_to_nobody()
+
     def take_sibling(self) -> Branch | None:
         """Return the branch that this one was divided into at this event, once."""
         sibling, self._sibling = self._sibling, None
@@ -236,9 +274,15 @@ class Engine:
         """Take out of the books what a masked step would have paid."""
         self._credit.forget_payments(milestones)
 
+    def _read_start(self, event: Event) -> None:
+        self._start.read(event)
+
     def _read_both(self, event: Event) -> None:
         self._start.read(event)
         self._read_event(event)
+
+    def _drop_observations(self, event: Event) -> None:
+        self._gaps.drop_observations(event)
 
     def _begin_gap(self, event: Event) -> None:
         self._start.read_gap(event)
@@ -300,3 +344,29 @@ class Engine:
         self._result.asks += step.asks
         if step.unobserved is not None:
             self._result.unobserved[step.reward.step] = step.unobserved
+
+
+def _make_branch(ruleset: Ruleset, state: State) -> Engine:
+    return Engine(ruleset, state.episode, state, is_counterfactual=True)
+
+
+def _find_handlers(
+    ruleset: Ruleset, start_kinds: Iterable[str]
+) -> dict[str, Callable[[Engine, Event], None]]:
+    """Return what an engine of these rules does with an event, by its kind."""
+    relevant = relevant_kinds(ruleset)
+    heard = relevant & {*ruleset.slots, "probe.answered"}
+    handlers: dict[str, Callable[[Engine, Event], None]] = {
+        **dict.fromkeys(relevant, Engine._read_unheard),
+        **dict.fromkeys(heard, Engine._read_event),
+        "episode.opened": Engine._open_episode,
+        "step.began": Engine._begin_step,
+        "step.sealed": Engine._end_step,
+        "episode.closed": Engine._close_episode,
+        "gap.began": Engine._begin_gap,
+        "gap.ended": Engine._end_gap,
+        "events.dropped": Engine._drop_observations,
+    }
+    for kind in start_kinds:
+        handlers[kind] = Engine._read_both if kind in handlers else Engine._read_start
+    return handlers

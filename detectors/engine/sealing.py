@@ -93,8 +93,9 @@ class Sealer:
             return Verdict("rule", None, 0.0, describe_blindness(state), digest)
         if self._is_goal_open():
             return Verdict("rule", None, 0.0, self._why_goal_is_open(), digest)
-        # Most steps earn nothing: they are not to pay for sums over nothing.
-        earned = total(m.worth for m in milestones) if milestones else 0.0
+        if not milestones:  # as in most steps
+            return Verdict("rule", 0.0, 1.0, "0 milestones", digest)
+        earned = total(m.worth for m in milestones)
         count = f"{len(milestones)} milestone{'' if len(milestones) == 1 else 's'}"
         return Verdict("rule", earned, 1.0, count, digest)
 

@@ -5,7 +5,7 @@ from detectors.matchers.answer import ValueMatch
 from detectors.matchers.call import AddressesMatch, ContentMatch
 from detectors.matchers.facts import FactsMatch
 from detectors.matchers.grade import Grade
-from detectors.matchers.plain import normal, text_key
+from detectors.matchers.plain import normal, text_key, text_keys
 from detectors.matchers.state import StateMatch
 from detectors.matchers.structure import StructureMatch
 from detectors.matchers.text import TextMatch
@@ -28,5 +28,6 @@ __all__ = [
     "ValueMatch",
     "normal",
     "text_key",
+    "text_keys",
     "url_matches",
 ]

@@ -3,7 +3,9 @@ bounded time."""
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 import unicodedata
 from functools import lru_cache
 
@@ -19,6 +21,16 @@ _TYPOGRAPHIC = str.maketrans(
     | {"\u00ad": ""}
 )
 """What programs write for the dashes and quotation marks of a keyboard; a soft hyphen is none."""
+
+
+_OF_NUMBERS = "\0number"
+"""How the index keys of numbers begin: text that an author writes does not."""
+_WIDTHS = (1.0, 64.0, 4096.0, 262_144.0)
+"""Numbers that are near each other are found by the place in which they are, of one of these
+widths: the narrowest that is at least twice the tolerance."""
+MAX_PLACED = 1e12
+"""Beyond it the places of a narrow width are too many for what is rounded."""
+_ROUNDED = 4 * sys.float_info.epsilon
 
 
 def compose_text(text: str) -> str:
@@ -56,6 +68,39 @@ def number(text: str) -> float | None:
     if not folded or not _NUMBER.fullmatch(folded) or not any(c.isdigit() for c in folded):
         return None
     return float(folded.replace(",", ""))
+
+
+def text_keys(text: str) -> tuple[str, ...]:
+    """Return the index keys of a text: its `text_key`, and of a number those that
+    `keys_near_number` gives for numbers near it."""
+    return _text_keys(text) if len(text) <= 128 else (text_key(text), *_number_keys(text))
+
+
+@lru_cache(maxsize=8192)
+def _text_keys(text: str) -> tuple[str, ...]:
+    return (_text_key(text), *_number_keys(text))
+
+
+def _number_keys(text: str) -> tuple[str, ...]:
+    value = number(text)
+    if value is None or not math.isfinite(value):
+        return ()
+    places = (f"{_OF_NUMBERS}{width:g}:{math.floor(value / width)}" for width in _WIDTHS)
+    return (f"{_OF_NUMBERS}={value + 0.0!r}", *places, _OF_NUMBERS)
+
+
+def keys_near_number(value: float, tolerance: float) -> tuple[str, ...]:
+    """Return index keys of which every text has one, by `text_keys`, that is a number at most
+    ``tolerance`` from ``value``."""
+    if tolerance == 0.0:
+        return (f"{_OF_NUMBERS}={value + 0.0!r}",)
+    width = next((width for width in _WIDTHS if 2 * tolerance <= width), None)
+    if width is None or abs(value) > MAX_PLACED:
+        return (_OF_NUMBERS,)
+    # What is rounded is not to be left out.
+    reach = tolerance + _ROUNDED * (abs(value) + tolerance)
+    first, last = (math.floor((value + side * reach) / width) for side in (-1, 1))
+    return tuple(f"{_OF_NUMBERS}{width:g}:{place}" for place in range(first, last + 1))
 
 
 def fixed_parts(pattern: str) -> tuple[str, ...]:

@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from detectors.matchers.faults import answers
-from detectors.matchers.plain import fixed_parts, glob, literal, normal, number, text_key
+from detectors.matchers.plain import (
+    fixed_parts,
+    glob,
+    keys_near_number,
+    literal,
+    normal,
+    number,
+    text_key,
+)
 from detectors.matchers.typed_base import Form, Path, is_plain, number_of
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
@@ -244,6 +252,13 @@ class TextMatch:
         if self.mode in ("equals", "one_of"):
             return tuple(sorted({text_key(t) for t in self.texts}))
         return None
+
+    def text_keys(self) -> tuple[str, ...] | None:
+        """Keys of which every text that can match has one among its `plain.text_keys`, or None if
+        that can't be said beforehand."""
+        if self.mode == "number":
+            return keys_near_number(self.number, self.tolerance)
+        return self.keys()
 
     def parts(self) -> tuple[str, ...] | None:
         """Texts that the `text_key` of every text has that can match, or None if that can't be said

@@ -10,9 +10,11 @@ may read another way.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache, partial
+from glob import glob
 from typing import Any, NamedTuple
 
 import orjson
@@ -78,9 +80,24 @@ def versions(task: object) -> dict[str, str]:
     needed = sorted(_needed(task))
     if not needed:
         return {}
-    from importlib.metadata import version  # here: it takes longer to import than a task to score
+    return {name: _installed_version(name) for name in needed}
 
-    return {name: version(name) for name in needed}
+
+def _installed_version(name: str) -> str:
+    """Return the version of a distribution as `importlib.metadata` has it, whose import takes
+    longer than a task to score: it is left to distributions that are not installed as usual."""
+    described = f"{name.replace('-', '_')}-*.dist-info/METADATA"
+    for folder in sys.path:
+        found = glob(described, root_dir=folder or None)
+        if len(found) == 1:
+            with open(f"{folder or '.'}/{found[0]}", encoding="utf-8") as lines:
+                fields = (line.partition(": ") for line in lines)
+                return next(value.strip() for field, _, value in fields if field == "Version")
+        if found:
+            break
+    from importlib.metadata import version
+
+    return version(name)
 
 
 def _needed(spec: object) -> set[str]:

@@ -73,6 +73,17 @@ class SizedCache(Generic[K, V]):
         while self.bytes > self.max_bytes:
             self.drop(next(iter(self._kept)))
 
+    def peek(self, key: K) -> V | None:
+        """The value, if it is kept; that is no use of it."""
+        found = self._kept.get(key)
+        return None if found is None else found.value
+
+    def resize(self, key: K, size: int) -> None:
+        """Count the kept value of ``key`` as ``size`` bytes; it was not used by that."""
+        found = self._kept[key]
+        self._kept[key] = found._replace(bytes=size + ENTRY)
+        self.bytes += size + ENTRY - found.bytes
+
     def drop(self, key: K) -> None:
         """Forget the value of ``key``, if it is kept."""
         found = self._kept.pop(key, None)

@@ -99,9 +99,18 @@ def _values_bytes(text: bytes, start: int, end: int) -> int:
     return objects * _OBJECT_BYTES + others * _VALUE_BYTES
 
 
-def decode_segment(text: bytes) -> Segment:
+def kind_tokens(kinds: Iterable[str]) -> frozenset[bytes]:
+    """Return how the lines of a segment name these kinds, for `decode_segment`."""
+    return frozenset(map(orjson.dumps, kinds))
+
+
+def decode_segment(text: bytes, unheard: frozenset[bytes] = frozenset()) -> Segment:
     """Decode and check one segment's text, of any wire version up to `WIRE`: its events are of this
-    build's. Raises `CodecError`; the chain itself is the caller's to check."""
+    build's. Raises `CodecError`; the chain itself is the caller's to check.
+
+    ``unheard``: the `kind_tokens` of events that nobody wants. They are left out where they are
+    known by the beginning of their line, and of such a line nothing else is read.
+    """
     if len(text) > LIGHT_BYTES and (values := values_bytes(text)) > MAX_VALUES_BYTES:
         raise CodecError(
             f"its values would take {values} bytes and more; wanted at most {MAX_VALUES_BYTES}"
@@ -115,7 +124,10 @@ def decode_segment(text: bytes) -> Segment:
     episode, first, count = header["episode"], header["first"], header["count"]
     if len(lines) - 2 != count:
         raise CodecError(f"header: count is {count}, but {len(lines) - 2} event lines follow")
-    events = tuple(current(_events(episode, first, lines[1:-1]), header["wire"]))
+    numbered: Iterable[tuple[int, bytes]] = enumerate(lines[1:-1], first)
+    if unheard and header["wire"] == WIRE:
+        numbered = _select_heard(numbered, unheard)
+    events = tuple(current(_events(episode, numbered), header["wire"]))
     return Segment(episode, first, count, header["prev"], sha256(text), events)
 
 
@@ -140,8 +152,12 @@ def split_segments(text: bytes) -> Iterable[bytes]:
             raise CodecError(
                 f"byte {start}: a header line without a newline; the recording is cut short"
             )
+        count = _header(text[start:end])["count"]
+        if text.endswith(b"\n") and text.count(b"\n", end + 1) == count:  # as in most frames
+            yield text[start:]
+            return
         stop = end + 1
-        for _ in range(_header(text[start:end])["count"]):
+        for _ in range(count):
             stop = text.find(b"\n", stop) + 1
             if stop == 0:
                 raise CodecError(
@@ -186,10 +202,23 @@ def _whole(value: object, least: int) -> bool:
     return type(value) is int and value >= least
 
 
-def _events(episode: str, first: int, lines: Sequence[bytes]) -> Iterable[Event]:
+def _select_heard(
+    numbered: Iterable[tuple[int, bytes]], unheard: frozenset[bytes]
+) -> list[tuple[int, bytes]]:
+    """Return the lines without those that begin as an event of their number and of a kind in
+    ``unheard`` does. No line that is another event begins so."""
+    heard: list[tuple[int, bytes]] = []
+    for seq, line in numbered:
+        parts = line.split(b",", 4)
+        if len(parts) < 5 or parts[3] not in unheard or parts[0] != b"[%d" % seq:
+            heard.append((seq, line))
+    return heard
+
+
+def _events(episode: str, numbered: Iterable[tuple[int, bytes]]) -> Iterable[Event]:
     # What Event(…) comes to, without a call in between: an eighth of the decoding.
     make = tuple.__new__
-    for seq, line in enumerate(lines, first):
+    for seq, line in numbered:
         try:
             row = orjson.loads(line)
             number, at, source, kind, data = row

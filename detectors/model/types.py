@@ -45,7 +45,7 @@ class Event(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Contiguous events of one episode; ``digest`` = sha256 of the encoded text, which contains
-    ``prev``."""
+    ``prev``. ``events`` lacks those that its reader did not want (`decode_segment`)."""
 
     episode: str
     first: int

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from detectors.matchers import TextMatch
+from detectors.matchers import TextMatch, text_keys
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
-from detectors.sdk.registry import rule
+from detectors.sdk.registry import Keys, rule
 from detectors.sdk.world import World
 
 
@@ -29,8 +29,41 @@ class DialogAnsweredArgs:
     )
 
 
+def _index_keys(args: DialogAnsweredArgs) -> Keys | None:
+    for part, matcher in (("message", args.message), ("input", args.input)):
+        keys = matcher.text_keys() if matcher else None
+        if keys is not None:
+            return tuple(f"{part}:{key}" for key in keys)
+    return None
+
+
+def _index_parts(args: DialogAnsweredArgs) -> Keys | None:
+    for matcher in (args.message, args.input):
+        parts = matcher.parts() if matcher else None
+        if parts is not None:
+            return parts
+    return None
+
+
+def _event_keys(event: Event) -> Keys:
+    return tuple(
+        [
+            f"{part}:{key}"
+            for part in ("message", "input")
+            for key in text_keys(str(event.data.get(part)))
+        ]
+    )
+
+
 @rule(
-    component="ui", hears=("dialog.closed",), args=DialogAnsweredArgs, occurrence=True, alone=True
+    component="ui",
+    hears=("dialog.closed",),
+    args=DialogAnsweredArgs,
+    index_args=_index_keys,
+    index_parts=_index_parts,
+    index_event=_event_keys,
+    occurrence=True,
+    alone=True,
 )
 def dialog_answered(event: Event, world: World, args: DialogAnsweredArgs) -> Iterator[Reading]:
     """An alert, confirm, prompt or beforeunload dialog is closed with the expected answer."""

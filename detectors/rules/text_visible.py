@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.matchers import TextMatch, UrlMatch
+from detectors.matchers import TextMatch, UrlMatch, text_keys
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
-from detectors.sdk.registry import rule
+from detectors.sdk.registry import Keys, rule
 from detectors.sdk.world import World, shown_key
 
 
@@ -34,11 +34,28 @@ def _hears(args: TextVisibleArgs) -> tuple[str, ...]:
     return ("text.shown",) if args.now else ("text.appeared",)
 
 
+def _index_keys(args: TextVisibleArgs) -> Keys | None:
+    # Of a block that is cut only whole texts are known not to be there.
+    if args.now and args.text.mode != "equals":
+        return None
+    return args.text.text_keys()
+
+
+def _event_keys(event: Event) -> Keys:
+    text = str(event.data.get("text"))
+    if event.kind == "text.shown" and event.data.get("cut") is True:
+        return (*text_keys(text), "")  # what the rest has is not known
+    return text_keys(text) if text else ()
+
+
 @rule(
     version=2,
     component="ui",
     hears=("text.appeared", "text.shown"),
     hears_of=_hears,
+    index_args=_index_keys,
+    index_parts=lambda args: args.text.parts(),
+    index_event=_event_keys,
     args=TextVisibleArgs,
 )
 def text_visible(event: Event, world: World, args: TextVisibleArgs) -> Iterator[Reading]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.matchers import TextMatch, UrlMatch, text_key
+from detectors.matchers import TextMatch, UrlMatch, text_keys
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import loaded_arg, reading_at
@@ -31,9 +31,9 @@ class TitleMatchesArgs:
     component="nav",
     hears=("page.title_changed",),
     args=TitleMatchesArgs,
-    index_args=lambda args: args.title.keys(),
+    index_args=lambda args: args.title.text_keys(),
     index_parts=lambda args: args.title.parts(),
-    index_event=lambda event: (text_key(str(event.data.get("title"))),),
+    index_event=lambda event: text_keys(str(event.data.get("title"))),
 )
 def title_matches(event: Event, world: World, args: TitleMatchesArgs) -> Iterator[Reading]:
     """The title of a tab becomes the text. Stays true until the tab's title changes."""

@@ -141,7 +141,8 @@ class Ruleset:
     rests on something *not* having happened; ``turning[i]``: the ids of all that it rests on,
     itself too, if more that happens there may be worth less; ``final[i]``: whether, once earned, it
     can't change any more: then its leaf need not be read again; ``metered``: whether a rule may
-    cost as much as `detectors.model.budget` allows, and is not to be asked where others wait."""
+    cost as much as `detectors.model.budget` allows, and is not to be asked where others wait;
+    ``handlers``: what an engine does with an event, by its kind, once one was made."""
 
     task: Task
     digest: str
@@ -158,6 +159,7 @@ class Ruleset:
     turning: list[frozenset[str]]
     final: list[bool]
     metered: bool
+    handlers: dict[str, Callable[[Any, Event], None]] = field(default_factory=dict)
     _dependencies: dict[tuple[str, str | None], frozenset[int]] = field(default_factory=dict)
     _shared: SharedPart | None = None
 

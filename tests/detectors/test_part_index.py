@@ -10,12 +10,15 @@ from hypothesis import strategies as st
 
 from benchmarks import workload
 from detectors.engine.engine import Engine
-from detectors.matchers import TextMatch, UrlMatch, text_key
+from detectors.matchers import TextMatch, UrlMatch, text_key, text_keys
 from detectors.matchers.url import MAX_URL, url_key
 from detectors.model.codec import decode_segment
-from detectors.model.errors import SpecError
+from detectors.model.errors import SpecError, UnseenError
+from detectors.sdk.registry import Rule
+from detectors.sdk.world import World
 from detectors.task import ruleset
-from detectors.task.part_index import PartIndex
+from detectors.task.part_index import MIN_LEAVES, PartIndex
+from tests.support import logs
 
 ORIGIN = "http://shop.test"
 LETTERS = st.text(
@@ -113,3 +116,116 @@ def _rewards(rules: ruleset.Ruleset, texts: list[bytes]) -> list[Any]:
         result = engine.feed(decode_segment(text).events)
         found += [*result.milestones, *result.rewards]
     return found
+
+
+NUMBERS = st.one_of(
+    st.integers(-300, 300).map(str),
+    st.floats(-1e14, 1e14, allow_nan=False).map(lambda value: f"{value:f}"),
+    st.sampled_from(["-0", "0", ".5", "5.", "1,234.50", "１２", "9" * 400, "7 lamps", ""]),
+)
+
+
+@given(
+    text=NUMBERS,
+    value=st.one_of(st.integers(-300, 300), st.floats(-1e14, 1e14, allow_nan=False)),
+    tolerance=st.one_of(st.just(0), st.integers(0, 200), st.floats(0, 1e9, allow_nan=False)),
+    is_near=st.booleans(),
+)
+def test_a_number_that_matches_has_a_key_of_the_matcher(
+    text: str, value: float, tolerance: float, *, is_near: bool
+) -> None:
+    """Also one that is as far off as it may be."""
+    matcher = TextMatch.parse({"number": value, "tolerance": tolerance}, ())
+    edges = (f"{value + side * tolerance:f}" for side in (-1, 0, 1))
+    keys = matcher.text_keys()
+    assert keys is not None
+    for one in edges if is_near else (text,):
+        if matcher.matches(one):
+            assert not set(keys).isdisjoint(text_keys(one)), one
+
+
+def test_few_keys_lead_to_a_number() -> None:
+    for value in (0, 7, -7.25, 1e11):
+        for tolerance in (0, 0.01, 0.5, 31, 1e5):
+            keys = TextMatch.parse({"number": value, "tolerance": tolerance}, ()).text_keys()
+            assert keys is not None
+            assert len(keys) <= 3, (value, tolerance)
+
+
+SHOWN = st.sampled_from(["", "Order 7 was sent", "order 7", "7", "7.2", "Lamp", "chair"])
+WANTED: st.SearchStrategy[object] = st.sampled_from(
+    [
+        "Lamp",
+        7,
+        {"number": 7, "tolerance": 0.5},
+        {"one_of": ["Lamp", "chair"]},
+        {"contains": "Order 7"},
+        {"starts_with": "Ord"},
+        {"glob": "*7*"},
+        {"money": 7},
+    ]
+)
+
+
+@given(text=SHOWN, wanted=WANTED, now=st.booleans(), cut=st.booleans())
+def test_a_shown_text_that_may_hit_is_offered(
+    text: str, wanted: object, *, now: bool, cut: bool
+) -> None:
+    """Also where the rest of a block was cut off: then nobody knows."""
+    rules = _rules({"text_visible": {"text": wanted, "now": now, "anywhere": True}})
+    kind = "text.shown" if now else "text.appeared"
+    data = {"tab": "T", "frame": "T", "key": "k", "text": text}
+    _must_be_offered(rules, kind, {**data, "cut": True} if now and cut else data)
+
+
+@given(
+    message=SHOWN,
+    given_input=st.one_of(st.none(), SHOWN),
+    wanted=WANTED,
+    input=WANTED,
+    which=st.sampled_from(["message", "input", "both"]),
+)
+def test_an_answered_dialog_that_may_hit_is_offered(
+    message: str, given_input: str | None, wanted: object, input: object, which: str
+) -> None:
+    args = {
+        "message": {"message": wanted},
+        "input": {"input": input},
+        "both": {"message": wanted, "input": input},
+    }[which]
+    rules = _rules({"dialog_answered": {**args, "anywhere": True}})
+    data = {"tab": "T", "frame": "T", "type": "prompt", "message": message, "accepted": True}
+    _must_be_offered(rules, "dialog.closed", {**data, "input": given_input})
+
+
+def _rules(condition: dict[str, Any]) -> ruleset.Ruleset:
+    """A task of this condition, so often that it has an index."""
+    return logs.ruleset(*({"id": f"m{n}", "when": condition} for n in range(MIN_LEAVES)))
+
+
+def _must_be_offered(rules: ruleset.Ruleset, kind: str, data: dict[str, Any]) -> None:
+    (event,) = logs.log((kind, data))
+    node = rules.nodes[0]
+    assert isinstance(node.rule, Rule)
+    try:
+        is_read = any(node.rule.read(event, World(), node.args))
+    except UnseenError:
+        is_read = True
+    if is_read:
+        offered = [leaf for slot in rules.slots[kind] for leaf in slot.leaves(event)]
+        assert offered == list(range(MIN_LEAVES))
+
+
+def test_a_thousand_conditions_about_what_is_seen_pay_what_each_alone_pays() -> None:
+    """Texts, dialogs and numbers."""
+    events = decode_segment(workload.segments(workload.seen_events(300), 300)[0]).events
+    rules = workload.seen_task(600)
+    reached = {milestone.id for milestone in Engine(rules, "ep_bench").feed(events).milestones}
+    for node in rules.nodes:
+        rule = node.rule
+        assert isinstance(rule, Rule)
+        heard = [event for event in events if event.kind in rule.heard_kinds(node.args)]
+        hits = any(any(rule.read(event, World(), node.args)) for event in heard)
+        # Before the first step what happens is nobody's, and is not read.
+        is_read = hits and not rule.occurs(node.args)
+        assert (rules.task.milestones[node.owner].id in reached) == is_read
