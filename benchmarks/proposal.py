@@ -168,7 +168,7 @@ def judge(learned: Sequence[PageRun], unseen: Sequence[PageRun]) -> PageCounts:
     origin = find_origin([log.events for log in good])
     head = TaskHead("proposal", template.text, origin, good[0].values)
     counts = RecordingCounts(len(good), len(bad))
-    proposal = propose(good, bad, origin)
+    proposal = propose(good, bad, origin, template.text)
     if not proposal.is_decided:
         raise ValueError("; ".join(proposal.notes))
     text = write_proposal(head, proposal, counts, ())

@@ -3,6 +3,7 @@ it, so that what is proposed is what is paid."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -35,6 +36,12 @@ STANDING = ("url_reached", "field_filled", "window_opened", "tool_called")
 DEEDS = ("element_clicked", "request_accepted", "url_reached")
 """Rules of which the last one that all successes met may be what ends the task."""
 MAX_GUARDS = 5
+MIN_NAMED = 3
+"""Characters of a value that is looked for in an instruction."""
+_SLOT = re.compile(r"\{[a-z][a-z0-9_]*\}")
+GUARDED_DEEDS = ("element_clicked", "file_matches")
+MIN_GUARD_RUNS = 2
+"""Failures that did it, and successes that did not, below which a click or a file is no guard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +97,13 @@ class Proposal:
 
 
 def propose(
-    good: Sequence[RecordedRun], bad: Sequence[RecordedRun], origin: str | None
+    good: Sequence[RecordedRun],
+    bad: Sequence[RecordedRun],
+    origin: str | None,
+    instruction: str = "",
 ) -> Proposal:
-    """Find what all of ``good`` share and ``bad`` lacks. Raises `ValueError` where nothing is
-    shared."""
+    """Find what all of ``good`` share and ``bad`` lacks; ``instruction``: what the agent was told
+    in them, if that is known. Raises `ValueError` where nothing is shared."""
     states = _collect_states(good, origin)
     sent = {_address_of(one) for one, _ in states}  # what they carry is told by their facts
     deeds = [one for one in _collect([*good, *bad], origin) if _address_of(one[0]) not in sent]
@@ -106,11 +116,12 @@ def propose(
         raise ValueError("the recordings of successes share nothing that a rule could tell")
     notes: list[str] = []
     milestones += _find_condition_on_all(milestones, good, bad, origin)
-    goal = _choose_goal(milestones, len(bad), notes)
-    guards = [one for one in supports if _is_guard(one)][:MAX_GUARDS]
+    separating = _choose_goal(milestones, len(bad), notes)
+    goal = [*separating, *_find_wanted_fields(milestones, separating, instruction)]
+    guards = _choose_guards(supports, good, bad)
     unknown_steps = list(_count_unknown_steps([*good, *bad], origin, milestones))
     notes += [one.describe() for one in unknown_steps if one.unknown]
-    is_decided = bool(bad) and _is_decided(goal, unknown_steps[len(good) :])
+    is_decided = bool(bad) and _is_decided(separating, unknown_steps[len(good) :])
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
         notes += _name_drawn(milestones, good[0])
@@ -228,11 +239,43 @@ def _count_unknown_steps(
         yield _UnknownSteps(log.name, unknown, len(rewards))
 
 
-def _is_guard(support: ConditionSupport) -> bool:
+def _choose_guards(
+    supports: Sequence[ConditionSupport], good: Sequence[RecordedRun], bad: Sequence[RecordedRun]
+) -> list[ConditionSupport]:
+    """Choose what failures alone did: requests, whatever they carried; else clicks and files of
+    several failures, at least half of them, where several successes lack such a thing.
+
+    A click may be harmless where a request has an effect. So one whose failures all sent a guarded
+    request is none; and where runs are told different things, neither clicks nor files are: what is
+    wrong in one may be right in the next.
+    """
+    requests = [one for one in supports if _is_guarded_request(one)]
+    is_one_task = not any(log.values for log in (*good, *bad))
+    least = max(MIN_GUARD_RUNS, (len(bad) + 1) // 2)
+    deeds: dict[str, ConditionSupport] = {}
+    if is_one_task and len(good) >= MIN_GUARD_RUNS:
+        of_good = {one.candidate.family for one in supports if one.in_good}
+        for one in supports:
+            is_new = one.candidate.family not in of_good
+            is_often = one.in_bad >= least and not _is_told_by(one, requests)
+            if one.rule in GUARDED_DEEDS and is_new and is_often:
+                deeds.setdefault(one.candidate.family, one)
+    return [*requests, *deeds.values()][:MAX_GUARDS]
+
+
+def _is_guarded_request(support: ConditionSupport) -> bool:
     """Return whether failures alone sent such a request, whatever it carried."""
     has_body = "body" in mapping(support.candidate.when.get("request_accepted"))
     is_request = support.rule == "request_accepted" and not has_body
     return is_request and support.in_bad > 0 and not support.in_good
+
+
+def _is_told_by(support: ConditionSupport, requests: Sequence[ConditionSupport]) -> bool:
+    """Return whether each failure that met a condition met one of ``requests`` too."""
+    return all(
+        place is None or any(one.in_failures[n] is not None for one in requests)
+        for n, place in enumerate(support.in_failures)
+    )
 
 
 def score_log(rules: Ruleset, log: RecordedRun) -> float | None:
@@ -327,6 +370,28 @@ def _choose_goal(
         return separating
     notes.append("nothing separates the failures from the successes: their last deed is the goal")
     return [milestones[-1]]
+
+
+def _find_wanted_fields(
+    milestones: Sequence[ConditionSupport], goal: Sequence[ConditionSupport], instruction: str
+) -> list[ConditionSupport]:
+    """Return the fields that every success filled with a value of the instruction, and of which the
+    goal says nothing: failures that happened to fill them too do not make them optional."""
+    asked = " ".join(canonical(one.candidate.when).decode() for one in goal)
+    found: list[ConditionSupport] = []
+    for one in milestones:
+        value = mapping(one.candidate.when.get("field_filled")).get("value")
+        if not isinstance(value, str) or any(one is other for other in goal):
+            continue
+        is_slot = _SLOT.fullmatch(value) is not None
+        if (is_slot or _is_named(value, instruction)) and value not in asked:
+            found.append(one)
+    return found
+
+
+def _is_named(value: str, instruction: str) -> bool:
+    """Return whether a value is long enough to be looked for, and stands in the instruction."""
+    return len(value) >= MIN_NAMED and value.casefold() in instruction.casefold()
 
 
 def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[TaskCandidate, str]]:

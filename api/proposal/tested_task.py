@@ -123,7 +123,7 @@ def propose_with_tests(
     """Propose a task and write it, with recordings as its tests; ``files``: how the file names
     each of `ComparedRuns.all`. Raises `ValueError` where the successes share nothing, and
     `BadTaskError` where the task language does not take what is proposed."""
-    proposal = propose(runs.good, runs.bad, origin)
+    proposal = propose(runs.good, runs.bad, origin, runs.instruction)
     head = TaskHead(id, runs.instruction or NO_INSTRUCTION, origin, runs.examples)
     counts = RecordingCounts(len(runs.good), len(runs.bad))
     draft = write_proposal(head, proposal, counts, ())

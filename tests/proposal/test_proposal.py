@@ -197,6 +197,73 @@ def test_what_only_failures_wrote_is_a_guard() -> None:
     ]
 
 
+RESET, RED, BLUE = [clicked("Reset")], [clicked("Red")], [clicked("Blue")]
+COPY, COPY_2, NOTE = [created("order-1.bak")], [created("order-2.bak")], [created("note.txt")]
+DELETED = [clicked("Delete"), finished("DELETE", "/orders/3", 204)]
+GUARDS: list[tuple[str, int, list[list[Said]], list[object]]] = [
+    ("a click of two failures", 2, [RESET, RESET], [{"role": "button", "name": "Reset"}]),
+    ("a click of one failure", 2, [RESET, RED], []),
+    ("a click of two of five failures", 2, [RESET, RESET, RED, BLUE, NOTE], []),
+    ("a click that one success lacks", 1, [RESET, RESET], []),
+    ("a file of two failures", 2, [NOTE, NOTE], [{"name": "note.txt"}]),
+    ("a file of another number each", 2, [COPY, COPY_2], [{"name": {"glob": "order-*.bak"}}]),
+    ("a click that its request tells of", 2, [DELETED, DELETED], [{"method": "DELETE", "url": "/orders/*"}]),
+    ("a click that a success made too", 2, [[clicked("Order")], [clicked("Order")]], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("successes", "deeds", "guards"), [row[1:] for row in GUARDS], ids=[row[0] for row in GUARDS]
+)
+def test_what_several_failures_alone_did_is_a_guard(
+    successes: int, deeds: list[list[Said]], guards: list[object]
+) -> None:
+    good = [order(number) for number in range(1, successes + 1)]
+    found = proposed(good, [[[went("/")], deed] for deed in deeds])
+    args = [next(iter(support.candidate.when.values())) for support in found.guards]
+    assert args == guards
+
+
+def test_what_is_wrong_for_one_run_may_be_right_for_another() -> None:
+    """Where runs have values of their own, a click is no guard."""
+    runs = [
+        RecordedRun(f"run-{n}", log(*episode([clicked(name)])), {"name": wanted})
+        for n, (name, wanted) in enumerate(
+            [("Red", "Red"), ("Lime", "Lime"), ("Blue", "Red"), ("Blue", "Lime")]
+        )
+    ]
+    assert propose(runs[:2], runs[2:], ORIGIN).guards == []
+    alike = [replace(run, values={}) for run in runs]
+    alike[1] = replace(alike[0], name="again")
+    assert len(propose(alike[:2], alike[2:], ORIGIN).guards) == 1
+
+
+@pytest.mark.parametrize(
+    ("instruction", "fields"),
+    [
+        ("Order it for Ada Lovelace.", ["Name"]),
+        ("Order it for ada lovelace, to Bergen.", ["Name", "City"]),
+        ("Order it.", []),
+    ],
+)
+def test_what_the_instruction_names_is_wanted_also_if_failures_did_it(
+    instruction: str, fields: list[str]
+) -> None:
+    """Else the goal would be reached with anything in the field."""
+    form = [[filled("Name", "Ada Lovelace")], [filled("City", "Bergen")]]
+    sent = [clicked("Order"), finished("POST", "/orders", 201)]
+    runs = [
+        recording(f"run-{n}", *form, deeds)
+        for n, deeds in enumerate((sent, sent, [clicked("Cancel")]))
+    ]
+    found = propose(runs[:2], runs[2:], ORIGIN, instruction)
+    assert found.is_decided
+    wanted = [
+        one.candidate.when["field_filled"] for one in found.goal if one.rule == "field_filled"
+    ]
+    assert [args["field"] for args in wanted if isinstance(args, dict)] == fields
+
+
 NOTES: list[tuple[list[list[list[Said]]], list[list[list[Said]]], str]] = [
     ([order(1)], [[[went("/")]]], "one success alone"),
     ([order(1), order(2)], [], "no failure to compare with"),

@@ -192,15 +192,16 @@ def test_weights_of_any_recordings(
     the order of the recordings changes nothing."""
     text, rules = written([presses(run) for run in good], [presses(run) for run in bad])
     weights = yaml.safe_load(text)["weights"]
-    used = {one.component for one in rules.task.milestones}
+    used = {one.component for one in rules.task.milestones if one.penalty is None}
     assert set(weights) == used
     assert sum(weights.values()) == pytest.approx(1.0, abs=1e-12)
     assert min(weights.values()) > 0
     assert weights["goal"] == max(weights.values())
     assert all(one.weight > 0 for one in rules.task.milestones)
     reached = [int(number) for number in re.findall(r"successes and (\d+) of", text)]
-    paid = rules.share[:-1]
-    pairs = sorted(zip(reached, paid, strict=True))
+    guarded = [one.penalty is not None for one in rules.task.milestones[:-1]]
+    told = zip(reached, rules.share[:-1], guarded, strict=True)
+    pairs = sorted((number, share) for number, share, is_guard in told if not is_guard)
     for (fewer, more_paid), (more, less_paid) in pairwise(pairs):
         assert fewer == more or less_paid < more_paid
     shuffled = [sorted(runs, key=lambda _: draw.random()) for runs in (good, bad)]
