@@ -80,6 +80,7 @@ async def test_a_connection_that_the_server_closed_is_lent_to_nobody(engine: Asy
         driver = (await conn.get_raw_connection()).driver_connection
         ends = text("SELECT pg_terminate_backend(:pid)")
         assert (await other.execute(ends, {"pid": first})).scalar_one()
+        assert driver is not None
         await until(driver.is_closed)
     for _ in range(COUNT):
         assert await backend(held) != first
