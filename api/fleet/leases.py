@@ -21,7 +21,7 @@ from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
 import orjson
-from sqlalchemy import bindparam, func, insert, select, union, update
+from sqlalchemy import Select, bindparam, func, insert, select, union, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -66,10 +66,19 @@ _QUEUED = (
     .limit(_PAGE)
 )
 _WAITS = (
-    select(leases.c.number)
+    select(leases.c.episode)
     .where(leases.c.episode == bindparam("episode"), leases.c.state == "queued")
     .with_for_update()
 )
+_FIRST_THAT_WAITS = (
+    select(leases.c.episode)
+    .where(leases.c.episode.in_(bindparam("among", expanding=True)), leases.c.state == "queued")
+    .order_by(leases.c.number)
+    .limit(1)
+    .with_for_update(skip_locked=True)
+)
+"""Of these episodes the oldest that waits, and that no other sandbox is being given just now: where
+many become idle at once, none queues up behind the others for what they take."""
 _UNCONFIRMED = (
     select(leases.c.episode, leases.c.sandbox)
     .where(leases.c.state == "held", leases.c.held_at.is_(None))
@@ -135,10 +144,8 @@ class Leases:
         )
         while idle := await self._database.all(_IDLE, {**order, "after": after}):
             for sandbox in _shuffled(idle):
-                if (
-                    _fits(selector, orjson.loads(sandbox.labels))
-                    and await self._give(sandbox.id, episode) != "busy"
-                ):
+                fits = _fits(selector, orjson.loads(sandbox.labels))
+                if fits and await self._give(sandbox.id, _WAITS, {"episode": episode}) != "busy":
                     return
             after += len(idle)
 
@@ -148,17 +155,22 @@ class Leases:
         while waiting := await self._database.all(
             _QUEUED, {"tenant": sandbox.tenant, "after": after}
         ):
-            for lease in waiting:
-                fits = _fits(orjson.loads(lease.selector), labels)
-                if fits and await self._give(sandbox.id, lease.episode) != "gone":
-                    return
+            among = [
+                lease.episode for lease in waiting if _fits(orjson.loads(lease.selector), labels)
+            ]
+            given = {"among": among}
+            if among and await self._give(sandbox.id, _FIRST_THAT_WAITS, given) != "gone":
+                return
             after = waiting[-1].number
 
-    async def _give(self, sandbox: str, episode: str) -> Literal["given", "busy", "gone"]:
-        """Join the two; or ``busy``: the sandbox has another by now, ``gone``: the episode waits no
-        more."""
+    async def _give(
+        self, sandbox: str, waits: Select[str], values: Mapping[str, object]
+    ) -> Literal["given", "busy", "gone"]:
+        """Join the sandbox with the episode that ``waits`` finds and locks; or ``busy``: the
+        sandbox has another by now, ``gone``: it finds none."""
         async with self._database.write() as conn:
-            if (await conn.execute(_WAITS, {"episode": episode})).first() is None:
+            episode = (await conn.execute(waits, values)).scalar()
+            if episode is None:
                 return "gone"
             if not await hand_over(conn, sandbox, episode):
                 return "busy"

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
+from sqlalchemy import event
 
 from api.episodes.search import EpisodeQuery
 from api.http.support import PROBLEM
@@ -186,3 +187,24 @@ async def test_an_episode_that_asked_for_no_sandbox_has_none(service: Service) -
         404,
         f"sandbox: episode {id} was opened without asking for one",
     )
+
+
+async def test_many_that_become_idle_at_once_take_an_episode_each_without_a_look_at_all(
+    service: Service,
+) -> None:
+    count = 30
+    waiting = {(await opened(service))["episode"] for _ in range(count)}
+    idle = [await joined(service, f"idle {n}") for n in range(count)]
+    parts = service.app.state.parts
+    looks = 0
+
+    def note(_conn: object, _cursor: object, statement: str, *_: object) -> None:
+        nonlocal looks
+        looks += statement.startswith("SELECT leases.")
+
+    writer = parts.database.writer.sync_engine
+    event.listen(writer, "before_cursor_execute", note)
+    rows = [await row(service, one) for one in idle]
+    await asyncio.gather(*(parts.leases.take(one) for one in rows))
+    assert {(await row(service, one)).episode for one in idle} == waiting
+    assert looks <= 3 * count, "not each of the others' episodes by each"

@@ -1,0 +1,1 @@
+"""Flame graphs of a benchmark: where its processes spend their processor time."""

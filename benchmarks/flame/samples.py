@@ -1,0 +1,57 @@
+"""What the processes of a benchmark sampled, as stacks that people can read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+FOLDER = "MILESTONED_FLAME_FOLDER"
+"""The variable that says where samples are written; hook/sitecustomize.py reads it."""
+ROOT = Path(__file__).parents[2]
+_LIBRARY = re.compile(r".*/(?:site|dist)-packages/(?P<package>[^/.]+)")
+_STANDARD = re.compile(r".*/lib/python3[^/]*/(?P<module>[^/.]+)|<frozen (?P<frozen>[^>]+)>")
+_IMPORTING = "<frozen importlib"
+
+Stacks = Counter[tuple[str, ...]]
+"""Samples by stack, the outermost name first."""
+
+
+def read_samples(folder: Path, of: str) -> Stacks:
+    """Return the samples of all processes whose command line has ``of`` in it. What imports modules
+    is left out: it is done once."""
+    stacks: Stacks = Counter()
+    for file in sorted(folder.glob("*.stacks")):
+        command, *lines = file.read_text().splitlines()
+        if of not in command.replace("\0", " "):
+            continue
+        for line in lines:
+            count, *frames = line.split("\0")
+            named = [tuple(frame.split("\t")) for frame in frames]
+            if not any(path.startswith(_IMPORTING) for _, path in named):
+                stacks[name_stack((name, path) for name, path in named)] += int(count)
+    return stacks
+
+
+def name_stack(frames: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return a stack of (function, file) by names: a function of ours by its file and its own name,
+    frames of one library that follow each other by the library's."""
+    names: list[str] = []
+    for function, path in frames:
+        name = _library(path)
+        if name is None:
+            own = path.removeprefix(f"{ROOT}/")
+            names.append(f"{own} {function}")
+        elif not names or names[-1] != name:
+            names.append(name)
+    return tuple(names)
+
+
+def _library(path: str) -> str | None:
+    """Return the library that a file belongs to; None for one of ours."""
+    if found := _LIBRARY.match(path):
+        return found["package"]
+    if found := _STANDARD.match(path):
+        return found["module"] or found["frozen"]
+    return "generated" if path.startswith("<") else None
