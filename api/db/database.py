@@ -38,7 +38,7 @@ from api.core.errors import InvalidError, UnavailableError
 from api.db.held_connections import HeldConnections
 from api.db.sqlite_files import SqliteFiles
 
-READS, SINGLE_WRITES, TRANSACTIONS, SESSIONS = 5, 4, 4, 3
+READS, SINGLE_WRITES, TRANSACTIONS, SESSIONS = 5, 4, 8, 3
 """Connections of one replica to Postgres by what they are for, so that whoever waits for a row's
 lock keeps no reader waiting. Of the service three use a session, one each (`Database.alone`)."""
 CONNECTIONS = READS + SINGLE_WRITES + TRANSACTIONS + SESSIONS

@@ -22,7 +22,7 @@ from api.core import background
 from api.core.notify import Notifier, Said, Topic
 
 CHANNEL = "milestoned"
-RECHECK_S = 15.0
+RECHECK_S = 30.0
 AGAIN_S = 1.0
 """How long to wait before a lost connection is opened again, in seconds."""
 PAUSE_S = 0.005

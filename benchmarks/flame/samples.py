@@ -35,14 +35,14 @@ def read_samples(folder: Path, of: str) -> Stacks:
 
 
 def name_stack(frames: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return a stack of (function, file) by names: a function of ours by its file and its own name,
+    """Return a stack of (function, file) by names: a function of ours by its name and file,
     frames of one library that follow each other by the library's."""
     names: list[str] = []
     for function, path in frames:
         name = _library(path)
         if name is None:
             own = path.removeprefix(f"{ROOT}/")
-            names.append(f"{own} {function}")
+            names.append(f"{function} ({own})")
         elif not names or names[-1] != name:
             names.append(name)
     return tuple(names)

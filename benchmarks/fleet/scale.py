@@ -75,7 +75,7 @@ def main(report: PartReport) -> None:
                 "rows/s",
                 LOWER,
             ),
-            ("looks of those who wait, unasked", 2 * sandboxes / RECHECK_S, "looks/s", LOWER),
+            ("looks of trainers that wait, unasked", sandboxes / RECHECK_S, "looks/s", LOWER),
             ("what each replica is notified of", rate * ROWS_A_STEP, "notifications/s", LOWER),
             ("disk", rate * disk * 86_400 / 1e9, "GB a day", LOWER),
         )

@@ -33,16 +33,16 @@ def test_a_process_says_where_its_processor_time_went(tmp_path: Path) -> None:
     stacks = read_samples(tmp_path, "busy.py")
     share = Counter[str]()
     for stack, count in stacks.items():
-        share.update(dict.fromkeys((name.split()[-1] for name in stack), count / stacks.total()))
+        share.update(dict.fromkeys((name.split()[0] for name in stack), count / stacks.total()))
     assert read_samples(tmp_path, "another") == Counter()
     assert share["spin"] > 0.9, "all calls of it"
     assert 0.02 < share["rest"] < 0.5, "a sixth of the work"
 
 
 NAMES: dict[str, tuple[list[tuple[str, str]], tuple[str, ...]]] = {
-    "ours by file and function": (
+    "ours by function and file": (
         [("Log.append", f"{ROOT}/api/ingest/appender.py")],
-        ("api/ingest/appender.py Log.append",),
+        ("Log.append (api/ingest/appender.py)",),
     ),
     "a library once for all its frames": (
         [("a", "/x/site-packages/fastapi/routing.py"), ("b", "/x/site-packages/fastapi/b.py")],
@@ -63,7 +63,7 @@ NAMES: dict[str, tuple[list[tuple[str, str]], tuple[str, ...]]] = {
             ("f", f"{ROOT}/f.py"),
             ("a", "/x/site-packages/anyio/a.py"),
         ],
-        ("anyio", "f.py f", "anyio"),
+        ("anyio", "f (f.py)", "anyio"),
     ),
 }
 
