@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.flame.drawing import draw
-from benchmarks.flame.samples import FOLDER, read_samples
+from benchmarks.flame.samples import FOLDER, OF, read_samples
 
 HOOK = Path(__file__).parent / "hook"
 
@@ -30,8 +30,9 @@ def main(arguments: Sequence[str]) -> int:
         )
         command = [sys.executable, "-m", "benchmarks", given.part, *further]
         command += ["--json", str(Path(where) / "run.json")]
-        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path, FOLDER: where})
-        stacks = read_samples(Path(where), given.of)
+        added = {"PYTHONPATH": path, FOLDER: where, OF: given.of}
+        done = subprocess.run(command, env={**os.environ, **added})
+        stacks = read_samples(Path(where))
     if done.returncode or not stacks:
         print(
             f"flame: {given.part} ended with {done.returncode}, {len(stacks)} stacks of {given.of!r}"

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-FOLDER = "MILESTONED_FLAME_FOLDER"
-"""The variable that says where samples are written; hook/sitecustomize.py reads it."""
+FOLDER, OF = "MILESTONED_FLAME_FOLDER", "MILESTONED_FLAME_OF"
+"""The variables that say where samples are written, and of which processes, by a part of their
+command line; hook/sitecustomize.py reads them."""
 ROOT = Path(__file__).parents[2]
 _LIBRARY = re.compile(r".*/(?:site|dist)-packages/(?P<package>[^/.]+)")
 _STANDARD = re.compile(r".*/lib/python3[^/]*/(?P<module>[^/.]+)|<frozen (?P<frozen>[^>]+)>")
@@ -18,15 +19,11 @@ Stacks = Counter[tuple[str, ...]]
 """Samples by stack, the outermost name first."""
 
 
-def read_samples(folder: Path, of: str) -> Stacks:
-    """Return the samples of all processes whose command line has ``of`` in it. What imports modules
-    is left out: it is done once."""
+def read_samples(folder: Path) -> Stacks:
+    """Return the samples of all processes. What imports modules is left out: it is done once."""
     stacks: Stacks = Counter()
     for file in sorted(folder.glob("*.stacks")):
-        command, *lines = file.read_text().splitlines()
-        if of not in command.replace("\0", " "):
-            continue
-        for line in lines:
+        for line in file.read_text().splitlines():
             count, *frames = line.split("\0")
             named = [tuple(frame.split("\t")) for frame in frames]
             if not any(path.startswith(_IMPORTING) for _, path in named):

@@ -12,14 +12,14 @@ import pytest
 
 from benchmarks.flame.__main__ import HOOK
 from benchmarks.flame.drawing import WIDTH, draw
-from benchmarks.flame.samples import FOLDER, ROOT, name_stack, read_samples
+from benchmarks.flame.samples import FOLDER, OF, ROOT, name_stack, read_samples
 
 BUSY = """
 def spin(times):
     return sum(n * n for n in range(times))
 def rest():
     return spin(40_000)
-for _ in range(60):
+for _ in range(200):
     spin(200_000)
     rest()
 """
@@ -28,13 +28,16 @@ for _ in range(60):
 def test_a_process_says_where_its_processor_time_went(tmp_path: Path) -> None:
     program = tmp_path / "busy.py"
     program.write_text(BUSY)
-    environment = {"PYTHONPATH": str(HOOK), FOLDER: str(tmp_path)}
-    subprocess.run([sys.executable, str(program)], env=environment, check=True)
-    stacks = read_samples(tmp_path, "busy.py")
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    for of in ("another", "busy.py"):
+        assert read_samples(samples) == Counter()
+        environment = {"PYTHONPATH": str(HOOK), FOLDER: str(samples), OF: of}
+        subprocess.run([sys.executable, str(program)], env=environment, check=True)
+    stacks = read_samples(samples)
     share = Counter[str]()
     for stack, count in stacks.items():
         share.update(dict.fromkeys((name.split()[0] for name in stack), count / stacks.total()))
-    assert read_samples(tmp_path, "another") == Counter()
     assert share["spin"] > 0.9, "all calls of it"
     assert 0.02 < share["rest"] < 0.5, "a sixth of the work"
 
