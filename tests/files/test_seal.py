@@ -144,16 +144,15 @@ async def test_what_changes_faster_than_it_is_read_is_told_without_content(
             (tmp_path / "report.txt").write_text("report")
             began = asyncio.get_running_loop().time()
             await of(watch, closing=True)
-            assert asyncio.get_running_loop().time() - began < attachment.CLOSE_S / 2
+            # Three looks are enough; on a busy machine the bound ends them.
+            assert asyncio.get_running_loop().time() - began < 2 * attachment.CLOSE_S
+            # As long as it is written: once the writer has ended it rests, and is told again.
+            changes, said = sorted(watch.changes), watch.data("screen.mkv")
         finally:
             writing.kill()
             await writing.wait()
-        assert sorted(watch.changes) == [
-            ("file.created", "report.txt"),
-            ("file.modified", "screen.mkv"),
-        ]
+        assert changes == [("file.created", "report.txt"), ("file.modified", "screen.mkv")]
         assert [kind for kind, _ in watch.said if kind == "events.dropped"] == []
-        said = watch.data("screen.mkv")
         assert (said["sha256"], said["unread_reason"], said["size"] >= 40 << 20) == (
             None,
             "busy",
