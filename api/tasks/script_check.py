@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
-from websockets.exceptions import WebSocketException
+from websockets.exceptions import ConnectionClosedError, WebSocketException
 from websockets.version import version
 
 from common.scratch import scratch_folder
@@ -47,6 +47,10 @@ what the expression reads."""
 RETRY_S = 0.2
 MAX_VALUE = 2_000
 """Characters of a value that are shown."""
+MAX_ANSWER = 4 << 20
+"""Bytes of a message of the browser's that is read: a probe's value has at most 64 KiB."""
+TOO_BIG = 1009
+"""The code with which a connection is closed whose message is too large."""
 MAX_FOLDER = 48
 """Bytes of a folder's path in which the browser's sockets are made."""
 _SHORT = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
@@ -161,7 +165,9 @@ def _open_tab(total_s: float) -> Iterator[_Tab]:
     try:
         with (
             _browser(executable, deadline) as address,
-            connect(address, proxy=None, compression=None, max_size=None, open_timeout=5) as socket,
+            connect(
+                address, proxy=None, compression=None, max_size=MAX_ANSWER, open_timeout=5
+            ) as socket,
         ):
             yield _Tab(socket, deadline)
     except (OSError, TimeoutError, WebSocketException) as error:
@@ -196,12 +202,20 @@ class _Tab:
         return str(info["targetInfo"]["url"])
 
     def evaluate(self, expression: str) -> dict[str, Any]:
-        """The reply to the evaluation of an expression that may not change anything."""
+        """The reply to the evaluation of an expression that may not change anything. Raises
+        `NotTriedError` for one that is too large: the tab is gone then."""
         how = {"throwOnSideEffect": True, "timeout": EVALUATE_MS, "silent": True}
         by_value = {"returnByValue": True} if self._context else {}
-        return self._call(
-            "Runtime.evaluate", expression=expression, **how, **by_value, **self._context
-        )
+        try:
+            return self._call(
+                "Runtime.evaluate", expression=expression, **how, **by_value, **self._context
+            )
+        except ConnectionClosedError as error:
+            if error.sent is None or error.sent.code != TOO_BIG:
+                raise
+            raise NotTriedError(
+                f"{expression[:80]}: got a value of more than {MAX_ANSWER >> 20} MiB"
+            ) from None
 
     def _call(self, method: str, **params: object) -> dict[str, Any]:
         """Send a command, and wait for its own answer."""

@@ -22,6 +22,7 @@ from detectors.sdk.file_reads import (
     read_keys,
     tell_verdict,
 )
+from detectors.sdk.reader_facts import PARTS, explain_unknown
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -33,6 +34,11 @@ class DocumentPartArgs(ReadArgs):
     )
     unit: Literal["paragraph", "slide"] = arg("What must have it.", "paragraph")
     number: int | None = arg("Which one, from 1; without it, any.", None)
+
+    def explain_mismatches(self) -> Iterator[tuple[str, str]]:
+        """Yield the argument and what is expected for each property that no such part has."""
+        for expected in explain_unknown(self.has, PARTS[self.unit], f"a {self.unit}"):
+            yield "has", expected
 
 
 @rule(

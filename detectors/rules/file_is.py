@@ -18,6 +18,7 @@ from detectors.sdk.file_reads import (
     read_keys,
     tell_verdict,
 )
+from detectors.sdk.reader_facts import explain_unknown_of_files, formats_of
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -42,6 +43,12 @@ class FileIsArgs(ReadArgs):
             raise ValueError(
                 "made, facts or whole: without one, every file that can be read would count"
             )
+
+    def explain_mismatches(self) -> Iterator[tuple[str, str]]:
+        """Yield the argument and what is expected for each fact that no such file has."""
+        formats = formats_of(self.format, self.made)
+        for expected in explain_unknown_of_files(self.facts, formats) if formats else ():
+            yield "facts", expected
 
     @property
     def is_of_whole(self) -> bool:

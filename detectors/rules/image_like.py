@@ -18,6 +18,7 @@ from detectors.sdk.file_reads import (
     read_keys,
     tell_verdict,
 )
+from detectors.sdk.reader_facts import explain_unknown_of_files
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -49,6 +50,11 @@ class ImageLikeArgs(ReadArgs):
             raise ValueError("phash: 16 hex digits")
         if not 0 <= self.bits <= 16:
             raise ValueError("bits: 0 to 16 of 64")
+
+    def explain_mismatches(self) -> Iterator[tuple[str, str]]:
+        """Yield the argument and what is expected for each fact that no picture has."""
+        for expected in explain_unknown_of_files(self.facts, ("image",)):
+            yield "facts", expected
 
 
 @rule(

@@ -10,7 +10,7 @@ from detectors.matchers import FactsMatch, TextMatch, UrlMatch
 from detectors.matchers.facts import check_type, split_path, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.kinds import KINDS
-from detectors.model.kinds.shapes import plain_types_at
+from detectors.model.kinds.shapes import plain_types_at, texts_at
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
@@ -52,6 +52,10 @@ class ObservedArgs:
             if expected is not None:
                 place = ".".join(path)
                 yield "where", f"{place} of {self.kind} is never that; expected {expected}"
+            texts = texts_at(self.kind, path)
+            if texts and isinstance(wanted, TextMatch) and not any(map(wanted.matches, texts)):
+                place, known = ".".join(path), ", ".join(texts)
+                yield "where", f"{place} of {self.kind} is never that; expected one of {known}"
 
     @property
     def reads(self) -> Reads:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.matchers import TextMatch
+from detectors.model.kinds.shapes import texts_at
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
@@ -17,12 +18,18 @@ from detectors.sdk.world import World, widget_key
 class WidgetStateArgs:
     name: TextMatch = arg("The widget's accessible name.")
     state: str = arg(
-        "AT-SPI's name of the state, such as checked, selected, expanded, sensitive, pressed."
+        "AT-SPI's name of the state: checked, selected, expanded, pressed or sensitive."
     )
     on: bool = arg("Whether the state is to be on; true by default.", True)
     role: TextMatch | None = arg("AT-SPI's role name, such as check box.", None)
     app: TextMatch | None = arg("The application's name on the accessibility bus.", None)
     initial: bool = arg("Whether its state when its window opened counts; false by default.", False)
+
+    def explain_mismatches(self) -> Iterator[tuple[str, str]]:
+        """Yield the argument and what is expected where no widget is told to be in the state."""
+        states = texts_at("widget.state_changed", ("state",))
+        if self.state not in states:
+            yield "state", f"one of {', '.join(states)}"
 
 
 @rule(component="ax", hears=("widget.state_changed",), args=WidgetStateArgs)

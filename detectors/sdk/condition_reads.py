@@ -79,13 +79,6 @@ def asks_of_reads(kind: str, reads: Reads) -> dict[str, list[Any]]:
     """What the daemon is to be asked for, by the names of `ruleset.ASKED`. Raises `ValueError` for
     what it can't be."""
     asked = told_on_request(kind, reads)
-    if kind != "element.state_changed" and reads.names("selectors"):
-        raise ValueError(
-            "selectors: which of them an element meets is told where element_clicked or"
-            " field_filled names them"
-        )
-    if kind == "screen.captured" and reads.names("regions"):
-        raise ValueError("regions: they are measured where screen_like or screen_text names them")
     if kind == "attribute.changed":
         asked["attributes"] = _needed(kind, reads, ("attribute",), "which attribute it is about")
     if kind == "element.state_changed":
@@ -96,7 +89,15 @@ def asks_of_reads(kind: str, reads: Reads) -> dict[str, list[Any]]:
 
 
 def told_on_request(kind: str, reads: Reads) -> dict[str, list[Any]]:
-    """What of that stands in the kind's own table (`ON_REQUEST`)."""
+    """What of that stands in the kind's own table (`ON_REQUEST`). Raises `ValueError` for what
+    other rules alone can ask for."""
+    if kind != "element.state_changed" and reads.names("selectors"):
+        raise ValueError(
+            "selectors: which of them an element meets is told where element_clicked or"
+            " field_filled names them"
+        )
+    if kind == "screen.captured" and reads.names("regions"):
+        raise ValueError("regions: they are measured where screen_like or screen_text names them")
     asked: dict[str, list[Any]] = {}
     for place, fact in _on_request(kind, reads.places):
         item = (

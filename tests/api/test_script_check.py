@@ -175,3 +175,13 @@ def test_where_no_folder_is_short_enough_that_is_the_reason(
     reason = r"^TMPDIR .*: \d+ bytes, expected at most 48"
     with pytest.raises(NotTriedError, match=reason), script_check._browser("/bin/false", 0.0):
         pass
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_a_value_that_is_too_large_is_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 300 million letters the check grew by 900 MB."""
+    assert checked(tmp_path, "'x'.repeat(5e6)") == 0
+    assert "not tried: 'x'.repeat(5e6): got a value of more than 4 MiB" in capsys.readouterr().err

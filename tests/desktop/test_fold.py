@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from agentd.masking import Masker
-from agentd.sources.ax.fold import DesktopFold, feed_all
+from agentd.sources.ax.fold import SWITCHES, DesktopFold, feed_all
 from agentd.sources.ax.messages import Message
+from detectors.model.kinds.shapes import texts_at
 
 BUS = ":1.7"
 ROOT, WINDOW, DIALOG = f"{BUS}/root", f"{BUS}/w", f"{BUS}/d"
@@ -329,3 +330,8 @@ def test_a_flood_is_bounded() -> None:
             fold.feed(event("object:property-change:accessible-name", f"l{number}", any_="y")) == []
         )
     assert len(fold.take_due()) == 500
+
+
+def test_the_states_that_are_reported_are_those_that_the_kind_names() -> None:
+    """A condition may wait for no other."""
+    assert {*SWITCHES, "sensitive"} == set(texts_at("widget.state_changed", ("state",)))

@@ -20,7 +20,7 @@ from common.secret_names import is_telling
 from detectors.engine.engine import Engine
 from detectors.engine.footprint import footprint
 from detectors.matchers import call, location, state, third_party, url
-from detectors.matchers.plain import text_key
+from detectors.matchers.plain import normal, text_key
 from detectors.model import caches
 from detectors.model.caches import ENTRY, SharedPart, SizedCache, cache_by_size, release_large
 from detectors.model.codec import GENESIS, decode_segment, encode_segment
@@ -65,6 +65,7 @@ CALLS: dict[str, Callable[[int], object]] = {
     "is_telling": lambda n: is_telling(long(n)),
     "looks": lambda n: looks({"class": long(n), "color": long(n)}),
     "text_key": lambda n: text_key(long(n)),
+    "normal": lambda n: normal(long(n)),
     "documents_of": lambda n: call.documents_of(
         orjson.dumps([{"a": n}] * 100_000).decode(), "application/json", "json"
     ),

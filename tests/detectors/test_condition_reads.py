@@ -171,6 +171,76 @@ def test_a_fact_of_another_type_than_the_kind_has_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("rule", "args", "says"),
+    [
+        ("observed", {"kind": "dialog.opened", "where": {"type": "warning"}}, "alert, confirm"),
+        (
+            "observed",
+            {"kind": "dialog.closed", "where": {"type": {"one_of": ["Alert", "ask"]}}},
+            "alert, confirm",
+        ),
+        ("observed", {"kind": "widget.state_changed", "where": {"state": "visible"}}, "checked"),
+        ("observed", {"kind": "page.navigated", "where": {"navigation_type": "typed"}}, "reload"),
+        ("widget_state", {"name": "Dark", "state": "visible"}, "checked, selected"),
+        ("widget_state", {"name": "Dark", "state": "Checked"}, "checked, selected"),
+        ("file_is", {"path": "a", "facts": {"pagez": 3}}, "got pagez"),
+        ("file_is", {"path": "a", "format": "csv", "facts": {"pages": 3}}, "facts of csv: sheets"),
+        ("file_is", {"path": "a", "made": "docx", "facts": {"count": 3}}, "facts of docx: foot"),
+        (
+            "file_is",
+            {"path": "a", "made": {"one_of": ["pdf", "pptx"]}, "facts": {"width": 3}},
+            "facts of pptx or pdf: author",
+        ),
+        ("file_is", {"path": "a", "facts": {"count": 3, "sheetz.0": "a"}}, "got sheetz"),
+        ("image_like", {"path": "a", "phash": "0" * 16, "facts": {"size": 3}}, "facts of image"),
+        ("document_part", {"path": "a", "has": {"title": "A"}}, "facts of a paragraph: align"),
+        ("document_part", {"path": "a", "has": {"bold": True}, "unit": "slide"}, "facts of a slid"),
+    ],
+)
+def test_what_no_source_can_ever_tell_is_refused(
+    rule: str, args: dict[str, Any], says: str
+) -> None:
+    """A state that is not reported, a fact that no reader tells: else it was silently 0."""
+    with pytest.raises(SpecError) as caught:
+        parse_args(rules()[rule].args, args, (), ORIGIN)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "args"),
+    [
+        ("observed", {"kind": "dialog.opened", "where": {"type": "confirm"}}),
+        ("observed", {"kind": "dialog.opened", "where": {"type": {"contains": "o"}}}),
+        ("observed", {"kind": "page.navigated", "where": {"navigation_type": None}}),
+        ("widget_state", {"name": "Dark", "state": "sensitive"}),
+        ("file_is", {"path": "a", "facts": {"count": 3, "title": "A", "video.0.width": 3}}),
+        ("file_is", {"path": "a", "made": {"contains": "x"}, "facts": {"active": "A"}}),
+        ("file_is", {"path": "a", "made": {"one_of": ["docx", "pptx"]}, "facts": {"count": 3}}),
+        ("file_is", {"path": "a", "made": "unheard of", "facts": {"count": 3}}),
+        ("image_like", {"path": "a", "phash": "0" * 16, "facts": {"mean.0": {"min": 3}}}),
+        ("document_part", {"path": "a", "has": {"level": 2, "text": "A"}}),
+        ("document_part", {"path": "a", "has": {"shapes.0": "rect"}, "unit": "slide"}),
+    ],
+)
+def test_what_some_source_tells_is_taken(rule: str, args: dict[str, Any]) -> None:
+    parse_args(rules()[rule].args, args, (), ORIGIN)
+
+
+@pytest.mark.parametrize(
+    ("by", "of"),
+    [
+        ("selectors.0", {"element_clicked": {"name": "Buy"}}),
+        ("selectors.0", {"observed": {"kind": "field.filled"}}),
+        ("regions.0", {"observed": {"kind": "screen.captured"}}),
+    ],
+)
+def test_what_another_rule_alone_can_ask_for_is_shared_by_none(by: str, of: Any) -> None:
+    """Without one that names it, it would stand in no event."""
+    with pytest.raises(TaskError, match=r"same\.by"):
+        ruleset({"id": "m", "when": {"same": {"by": by, "of": [of, of]}}})
+
+
+@pytest.mark.parametrize(
     ("kind", "where"),
     [
         (FINISHED, {"status": 200}),

@@ -11,6 +11,7 @@ import pytest
 
 from agentd.readers.formats import FORMATS, format_of
 from detectors.sdk.file_reads import Format
+from detectors.sdk.reader_facts import FACTS, PARTS
 from tests.readers.making import MAKERS, TEXTS, make
 from tests.readers.reading import facts, told
 
@@ -115,7 +116,15 @@ async def test_what_is_told(name: str, tmp_path: Path) -> None:
     answer = await told(make(tmp_path, name), "svg" if name == "axes.svg" else None)
     assert (answer["format"], answer["status"]) == (SAID[name][0], "read"), answer
     assert answer["facts"] == SAID[name][1]
+    assert set(answer["facts"]) <= set(FACTS[answer["format"]]), "conditions may name no others"
+    for unit, names in PARTS.items():
+        for part in answer["facts"].get(f"{unit}s", []):
+            assert set(part) <= set(names)
     assert "cut" not in answer
+
+
+def test_every_format_has_its_facts() -> None:
+    assert set(FACTS) == set(FORMATS)
 
 
 async def test_a_picture_is_told_by_numbers(tmp_path: Path) -> None:

@@ -110,11 +110,14 @@ class FrameDetached(InFrame):
     """A frame is gone."""
 
 
+DialogType = Literal["alert", "confirm", "prompt", "beforeunload"]
+
+
 @BROWSER.kind("dialog.opened")
 class DialogOpened(InTab):
     """alert, confirm, prompt or beforeunload is shown."""
 
-    type: str
+    type: DialogType
     message: str
     url: str
 
@@ -123,7 +126,7 @@ class DialogOpened(InTab):
 class ClosedDialog(InTab):
     """Somebody answered it."""
 
-    type: str
+    type: DialogType
     message: str
     accepted: bool
     input: str

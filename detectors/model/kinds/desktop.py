@@ -3,7 +3,7 @@ screen."""
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from detectors.model.kinds.kind import KindTable
 
@@ -114,12 +114,16 @@ class WidgetActivated(OfWidget):
     by: str
 
 
+WidgetState = Literal["checked", "selected", "expanded", "pressed", "sensitive"]
+"""The states of a widget that are reported; AT-SPI has many more."""
+
+
 @DESKTOP.kind("widget.state_changed")
 class WidgetStateChanged(StateOfWidget):
     """checked, selected, expanded, sensitive, pressed is now so (`on`) or not. `initial`: it was so
     when the widget's window was first looked at, just after that opened."""
 
-    state: str
+    state: WidgetState
     on: bool
 
 

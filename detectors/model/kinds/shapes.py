@@ -124,18 +124,33 @@ def shape_at(kind: str, path: Path) -> Shape:
 def plain_types_at(kind: str, path: Path) -> frozenset[type]:
     """The types of the plain values that events of the kind can have at ``path``, of `str`, `int`,
     `float` and `bool`; empty where the table does not say, or where no plain value stands."""
-    hint: object = KINDS[kind].payload
-    for n, step in enumerate(path):
-        is_unread = n == 0 and step in _UNREAD.get(kind, ())
-        hint = None if is_unread else _part_of(hint, step)
-        if hint is None:
-            return frozenset()
+    hint = _type_at(kind, path)
+    if hint is None:
+        return frozenset()
     options = get_args(hint) if get_origin(hint) is types.UnionType else (hint,)
     plain: set[type] = set()
     for option in options:
         values = get_args(option) if get_origin(option) is Literal else ()
         plain |= {type(value) for value in values} or {option}
     return frozenset(plain & _PLAIN) if plain <= _PLAIN | {types.NoneType} else frozenset()
+
+
+def texts_at(kind: str, path: Path) -> tuple[str, ...]:
+    """The only texts that events of the kind can have at ``path``; empty where the table names
+    none."""
+    hint = _type_at(kind, path)
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
+def _type_at(kind: str, path: Path) -> object:
+    """The type of what events of the kind have at ``path``; None where that can't be said."""
+    hint: object = KINDS[kind].payload
+    for n, step in enumerate(path):
+        is_unread = n == 0 and step in _UNREAD.get(kind, ())
+        hint = None if is_unread else _part_of(hint, step)
+        if hint is None:
+            return None
+    return hint
 
 
 def _part_of(hint: object, step: str) -> object:
