@@ -16,6 +16,7 @@ from typing import Any
 
 from detectors.matchers import third_party
 from detectors.matchers.lenient_kinds import KINDS
+from detectors.matchers.third_party import is_full_match
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, object_schema
 from detectors.model.types import Json
@@ -42,8 +43,10 @@ class LenientPatterns:
         not be."""
         texts = tuple(writings)
         try:
-            right = any(all(one.fullmatch(text) for one in self.all) for text in texts)
-            return right and not any(one.fullmatch(text) for one in self.none for text in texts)
+            right = any(all(is_full_match(one, text) for one in self.all) for text in texts)
+            return right and not any(
+                is_full_match(one, text) for one in self.none for text in texts
+            )
         except UnicodeEncodeError:
             return False
 

@@ -107,7 +107,7 @@ class RegexPattern(Form):
             (literal(text),) if self.exact else dict.fromkeys((compose_text(text), normal(text)))
         )
         try:
-            return any(self.compiled.fullmatch(writing) is not None for writing in writings)
+            return any(third_party.is_full_match(self.compiled, one) for one in writings)
         except UnicodeEncodeError:  # half a character: no text
             return False
 

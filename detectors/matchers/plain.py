@@ -40,27 +40,27 @@ FOLDED_BYTES = 4 << 20
 
 def compose_text(text: str) -> str:
     """NFKC, white space folded and stripped."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return " ".join(text.split())
+    return _fold(text, False) if len(text) <= SHORT else _folded_long(text, False)
 
 
 def normal(text: str) -> str:
     """NFKC, white space folded and stripped, dashes and quotation marks as on a keyboard."""
-    return _fold(text) if len(text) <= SHORT else _folded_long(text)
+    return _fold(text, True) if len(text) <= SHORT else _folded_long(text, True)
 
 
-def _fold(text: str) -> str:
+def _fold(text: str, as_on_keyboard: bool) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_TYPOGRAPHIC)
+        text = unicodedata.normalize("NFKC", text)
+        if as_on_keyboard:
+            text = text.translate(_TYPOGRAPHIC)
     return " ".join(text.split())
 
 
-@cache_by_size(FOLDED_BYTES, lambda result, text: sys.getsizeof(result))
-def _folded_long(text: str) -> str:
+@cache_by_size(FOLDED_BYTES, lambda result, *_: sys.getsizeof(result))
+def _folded_long(text: str, as_on_keyboard: bool) -> str:
     """Fold a long text once for all conditions that ask for it: 300 of them took 6 s of a text of
     262,144 letters that are not ASCII."""
-    return _fold(text)
+    return _fold(text, as_on_keyboard)
 
 
 def literal(text: str) -> str:

@@ -49,6 +49,33 @@ CLEARING = {
 }
 
 
+ENDING = {
+    "a comma": "if (this.value.endsWith(',')) { out.append(this.value.slice(0, -1)); this.value = '' }",
+    "a space, later": (
+        "if (this.value === 'milk ') Promise.resolve().then(() => { out.append(this.value.trim());"
+        " this.value = '' })"
+    ),
+}
+
+
+@pytest.mark.parametrize("delay", [0, 5, 40])
+@pytest.mark.parametrize(("mark", "taking"), [*zip(", ", ENDING.values(), strict=True)], ids=ENDING)
+async def test_what_a_mark_at_its_end_clears_was_filled_in(
+    browser: Chromium, page: Page, site: Site, mark: str, taking: str, delay: int
+) -> None:
+    """As fields for labels and addresses do: what they take is not what stood there at last."""
+    async with watching(browser) as watch:
+        await page.goto(
+            site.page("/", f'<input id=i aria-label=To oninput="{taking}"><p id=out></p>')
+        )
+        await page.focus("#i")
+        await page.keyboard.type(f"milk{mark}", delay=delay)
+        await fenced(watch)
+        assert await page.inner_text("#out") == "milk"
+        assert watch.all("field.filled", value="milk", trusted=True)
+        assert watch.all("field.filled")[-1]["value"] == ""
+
+
 async def fenced(watch: Watch) -> None:
     """What the daemon does between a step's end and its seal."""
     with contextlib.suppress(FenceLateError):

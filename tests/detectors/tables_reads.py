@@ -168,7 +168,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (of(made={"one_of": ["docx", "pdf"]}, facts={"count": 2}), [told(PDF, format="pdf")], 1),
         (of(facts={"width": 800, "height": {"min": 500}}), [told(picture())], 1),
         (of(whole=True), [told(LETTER)], 1),
-        (of(facts={"bold": None}), [told(LETTER)], 1),
+        (of(facts={"footer": None}), [told(LETTER)], 1),
         (of(facts={"lines": 2}), [told(LETTER, cut=True)], 1),
         (of(facts={"text": {"contains": "Two"}}), [told(PDF, cut=True)], 1),
         (of(facts={"text": {"starts_with": "One"}}), [told(PDF, cut=True)], 1),
@@ -304,7 +304,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(has={"text": "The end"}, number=1), [told(MINUTES, cut=True)]),
         (of(has={"text": "Minutes", "bold": True}), [told(MINUTES)]),
         (of(has={"bold": True}, number=1), [told(MINUTES)]),
-        (of(has={"text": "Plan"}, unit="slide"), [told(DECK)]),
+        (of(has={"notes": "Plan"}, unit="slide"), [told(DECK)]),
         (of(has={"text": None}), [told(LETTER)]),
     ],
     "archive_lists": [
@@ -360,7 +360,7 @@ UNKNOWN: dict[str, list[tuple[Any, list[Said]]]] = {
     "file_is": [
         (of(whole=True), [told(LETTER, cut=True)]),
         (of(whole=True, made="text", facts={"lines": 2}), [told(LETTER, cut=True)]),
-        (of(facts={"bold": None}), [told(LETTER, cut=True)]),
+        (of(facts={"footer": None}), [told(LETTER, cut=True)]),
         (of(facts={"text": LONG}), [told({"text": LONG}, cut=True)]),
         (of(facts={"text": {"contains": "Total"}}), [told(PDF, cut=True)]),
         (of(facts={"text": {"ends_with": "Two"}}), [told(PDF, cut=True)]),

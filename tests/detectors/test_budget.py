@@ -19,7 +19,7 @@ from detectors.model.types import Reward
 from detectors.sdk.cel_cost import SCALAR, Value, cost_of
 from detectors.sdk.cel_plan import FAILURES, plan_of
 from detectors.task.task_json import TaskError
-from tests.support.logs import Said, episode, finished, log, resumed, ruleset, run
+from tests.support.logs import Said, episode, filled, finished, log, resumed, ruleset, run
 
 ROWS = [[f"name{n}", f"{n}"] for n in range(500)]
 DEEP: dict[str, Any] = {}
@@ -225,6 +225,54 @@ def test_it_is_told_as_an_alarm() -> None:
     assert [(alarm.rule, alarm.matcher, alarm.error) for alarm in outcome.alarms] == [
         ("cel", "CEL", "BudgetError")
     ]
+
+
+PATTERNS: dict[str, tuple[Any, str]] = {
+    "many on a long text": (
+        {"any_of": [{"regex": f".*x{n}.{{20}}y"} for n in range(300)]},
+        "é, " * 87_000,
+    ),
+    "one of many states": ({"regex": "[^x]*.{0,400}y.{0,400}z"}, "ab" * 130_000),
+    "many of a few states": (
+        {"any_of": [{"regex": f".*a.{{100}}b{n}"} for n in range(50)]},
+        "abbabaab" * 32_000,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_costly_patterns_make_their_step_null_in_bounded_time(name: str) -> None:
+    """A pattern takes up to a nanosecond for each of its instructions and each character; what came
+    after is paid."""
+    wanted, text = PATTERNS[name]
+    value = {"any_of": [wanted, {"regex": "ok+"}]}
+    when = {"field_filled": {"field": "Name", "value": value}}
+    began = time.process_time()
+    outcome = Engine(ruleset({"id": "x", "when": when}), "ep_1").feed(
+        log(*episode([filled("Name", text)], [filled("Name", "ok")]))
+    )
+    assert time.process_time() - began < 5
+    assert [reward.reward for reward in outcome.rewards] == [None, pytest.approx(0.2)]
+    assert "a regular expression is over its budget" in str(outcome.rewards[0].reason)
+    assert [alarm.matcher for alarm in outcome.alarms] == ["a regular expression"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "worth"),
+    [
+        (".*Order #[0-9]{6}.*", "é, " * 87_000 + "Order #123456", 0.2),
+        (r".*(?:https?://)?shop\.test/.{1,100}", "word " * 50_000 + "shop.test/a", 0.2),
+        ("[^x]*.{0,400}y.{0,400}z", "ab" * 4_000 + "yz", 0.2),
+    ],
+)
+def test_what_patterns_usually_cost_is_within_the_budget(
+    pattern: str, text: str, worth: float
+) -> None:
+    """Twenty of them ask for the same long text."""
+    wanted = [{"regex": f"{pattern}{'!' if n else ''}"} for n in range(20)]
+    when = {"field_filled": {"field": "Name", "value": {"any_of": wanted}}}
+    got = run(ruleset({"id": "x", "when": when}), *episode([filled("Name", text)]))
+    assert [reward.reward for reward in got] == [worth]
 
 
 def test_a_costly_path_makes_its_step_null() -> None:

@@ -55,7 +55,16 @@ export function openFilling(context) {
   function settle(element, state) {
     const print = fields.printOf(element);
     if (filled.get(element) !== state || typeof print !== "string") return;
-    state.settled = isTaken(element, state.entered, print) ? state.entered : { print, value: valueOf(element) };
+    if (isTaken(element, state.entered, print)) {
+      state.settled = state.entered;
+      return;
+    }
+    // A page that takes a text at the mark that ends it, such as a comma, empties the field of both.
+    const { previous } = state;
+    if (print === "" && previous && previous.print !== "" && previous.print !== fields.lastPrint(element))
+      fields.reportHeld(element, previous, { trusted: true });
+    state.previous = undefined;
+    state.settled = { print, value: valueOf(element) };
   }
 
   // What the page takes out of the field in its own handlers of the input that made it whole, and not what it refuses
@@ -102,7 +111,9 @@ export function openFilling(context) {
     const element = event.currentTarget;
     if (trusted) fields.look(element);
     const entered = trusted ? enteredIn(element) : undefined;
-    note(element, { trusted, entered, print: trusted ? fields.printOf(element) : filled.get(element)?.print });
+    const before = filled.get(element);
+    const previous = trusted && before?.trusted ? before.settled : undefined;
+    note(element, { trusted, entered, previous, print: trusted ? fields.printOf(element) : before?.print });
     settleLater(element, trusted);
   });
   // A page may write into its field itself what a key or a paste puts there: a mask for dates does.
