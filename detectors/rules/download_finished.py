@@ -40,7 +40,8 @@ def download_finished(event: Event, world: World, args: DownloadFinishedArgs) ->
 
     A file that a page makes itself as a `blob:` is one of that page's site; name it, since its
     address is new each time. One of a `data:` address is no site's, as anybody can type such an
-    address in any tab: it counts only with `anywhere`.
+    address in any tab: it counts only with `anywhere`. What a page saves by the File System
+    Access API (`showSaveFilePicker`) is no download: the rules about files hear it.
     """
     data = event.data
     if is_met(args.name, data.get("name")):

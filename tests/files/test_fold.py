@@ -116,6 +116,20 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
         [("appeared", "a"), ("appeared", "a.part"), ("look", "a", ""), ("gone", "a.part"), ("gone", "a")],
         [],
     ),
+    "a page saves by the File System Access API": (
+        [("appeared", "a"), ("closed", "a"), ("appeared", "a.crswap"), ("closed", "a.crswap"), ("look", "a", ""),
+         ("written", "a.crswap"), ("closed", "a.crswap"), ("moved", "a.crswap", "a"), ("look", "a", "x")],
+        [("file.created", "a", "rename")],
+    ),
+    "it saves over a file": (
+        [("present", "a", "x"), ("appeared", "a.crswap"), ("closed", "a.crswap"), ("moved", "a.crswap", "a"),
+         ("look", "a", "y")],
+        [("file.present", "a"), ("file.modified", "a", "rename")],
+    ),
+    "it gives up": (
+        [("appeared", "a"), ("appeared", "a.crswap"), ("look", "a", ""), ("gone", "a.crswap"), ("gone", "a")],
+        [],
+    ),
     "renamed": ([("present", "a", "x"), ("moved", "a", "b")], [("file.present", "a"), ("file.moved", "b", "a")]),
     "written, renamed before anybody looked": (
         [("present", "a", "x"), ("written", "a"), ("moved", "a", "b"), ("look", "b", "y")],

@@ -13,15 +13,16 @@ _DOWNLOAD = re.compile(
     r".+\.(crdownload|part|partial|opdownload)$|^\.(com\.google\.Chrome|org\.chromium\.Chromium)\..+"
 )
 _WRITE = re.compile(
-    r".+\.(tmp|temp|swp|swx|swpx|bak~)$|.+~$|^\.(goutputstream-|~lock\.).*|^~\$.+|^#.+#$|^\.#.+|^4913$"
+    r".+\.(tmp|temp|crswap|swp|swx|swpx|bak~)$|.+~$|^\.(goutputstream-|~lock\.).*|^~\$.+|^#.+#$|^\.#.+|^4913$"
 )
 _LOCK = re.compile(r"^\.~lock\.(?P<whole>.+)#$|^~\$(?P<end>.+)|^\.#(?P<link>.+)")
 LOCK_BYTES = 512
 """No office program's lock, which says who has a document open, is larger than this."""
 LEFT_OUT = 2
 """Letters that an office program leaves out at the beginning of a long name."""
-PARTIAL = (".part", ".crdownload", ".partial", ".opdownload")
-"""What stands behind a final name while a browser holds that name with an empty file."""
+PARTIAL = (".part", ".crdownload", ".partial", ".opdownload", ".crswap")
+"""What stands behind a final name while a browser holds that name with an empty file: `.crswap` is
+what a page writes that saves by the File System Access API."""
 
 
 def scaffold(path: str) -> Literal["download", "rename"] | None:
