@@ -18,7 +18,13 @@ from api.suggestions.event_values import (
     split_address,
     undeclared_type,
 )
-from detectors.model.json_value import JsonObject, JsonValue, objects_in
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    list_or_empty,
+    objects_in,
+    text_or_none,
+)
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 
@@ -81,7 +87,7 @@ def _name_text(event: Event) -> str:
     """The name of the text field that an event is about; empty where it is about none, or one
     without a name."""
     element = mapping(event.data.get("element"))
-    return short_text(element.get("name")) if element.get("role") in _TEXTS else ""
+    return short_text(element.get("name")) if text_or_none(element.get("role")) in _TEXTS else ""
 
 
 def _list_made_pages(log: Sequence[Event]) -> frozenset[str]:
@@ -92,9 +98,13 @@ def _list_made_pages(log: Sequence[Event]) -> frozenset[str]:
     for event in log:
         if event.kind == "page.navigated":
             known.add(split_address(event.data.get("url"))[1])
-        elif event.kind == "request.redirected" and event.data.get("method") in WRITES:
+        elif event.kind == "request.redirected" and _is_write(event.data):
             made |= {_redirect_path(event.data)} - known
     return frozenset(made)
+
+
+def _is_write(request: Mapping[str, object]) -> bool:
+    return text_or_none(request.get("method")) in WRITES
 
 
 def _redirect_path(hop: JsonObject) -> str:
@@ -188,7 +198,7 @@ def _list_values(event: Event) -> Iterator[JsonObject]:
 def _request(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     """Requests that write, with the redirect that accepted them, and what their body carried."""
     data = event.data
-    hops = objects_in(list(data.get("hops") or ()))
+    hops = objects_in(list_or_empty(data.get("hops")))
     for hop in hops:
         yield from _write(event, hop, origin, split_address(hop.get("location"))[1])
     status = data.get("status")

@@ -20,7 +20,7 @@ from api.rewards.observation import (
     TabJson,
     WindowJson,
 )
-from detectors.model.json_value import object_or_empty
+from detectors.model.json_value import is_number, object_or_empty, text_or_none
 from detectors.model.types import Event
 
 MAX_FIELDS = 200
@@ -304,8 +304,9 @@ class ObservedState:
         for name in ("text", "sha256", "length", "types", "app", "unread_reason", "cut"):
             if name in data:
                 known[name] = data[name]
-        if len(known.get("text", "")) > MAX_TEXT:
-            known["text"] = known["text"][:MAX_TEXT]
+        text = text_or_none(known.get("text")) or ""
+        if len(text) > MAX_TEXT:
+            known["text"] = text[:MAX_TEXT]
             known["cut"] = True
         self._clipboard[str(data.get("selection"))] = known
 
@@ -314,8 +315,8 @@ class ObservedState:
         self._screenshot = {
             "sha256": str(data.get("sha256")),
             "format": str(data.get("format")),
-            "width": int(data.get("width") or 0),
-            "height": int(data.get("height") or 0),
+            "width": _pixels(data.get("width")),
+            "height": _pixels(data.get("height")),
             "step": data.get("step"),
             "path": None,
         }
@@ -377,3 +378,8 @@ def _newest(part: str, items: Iterable[Item], maximum: int, cut: list[str]) -> l
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return object_or_empty(value)
+
+
+def _pixels(value: object) -> int:
+    """A picture's side; 0 for what is no number."""
+    return int(value) if is_number(value) else 0

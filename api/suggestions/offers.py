@@ -16,7 +16,13 @@ from api.suggestions.event_values import (
     short_text,
     split_address,
 )
-from detectors.model.json_value import JsonObject, JsonValue, objects_in
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    list_or_empty,
+    objects_in,
+    text_or_none,
+)
 from detectors.model.kinds.limits import MAX_OWN_TEXT, utf16_units
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event
@@ -229,12 +235,12 @@ def _sent_fields(pairs: object) -> dict[str, JsonValue]:
 def _request(event: Event, origin: str | None) -> Offers:
     """Offer requests that write, with the redirect that accepted them, and what a page fetched."""
     data = event.data
-    hops = list(data.get("hops") or ())
+    hops = list_or_empty(data.get("hops"))
     for hop in objects_in(hops):
-        if hop.get("method") in WRITES:
+        if text_or_none(hop.get("method")) in WRITES:
             to = _open_address("redirect_to", hop.get("location"), origin, hop.get("url"))
             yield from _accepted(hop, origin, to)
-    is_write = data.get("method") in WRITES
+    is_write = text_or_none(data.get("method")) in WRITES
     is_script = data.get("type") in ("XHR", "Fetch")
     if is_write or is_script:
         yield from _accepted(data, origin, {})
