@@ -113,9 +113,9 @@ class Conditions:
     def stale(self, event: Event) -> tuple[str, ...]:
         """The keys whose readings an event of a `STATEFUL` kind replaces, of those that any has;
         asked before the world takes the event in."""
-        if not self.may_drop(event.kind):
-            return ()
         forms = self._held.forms
+        if forms.keys().isdisjoint(REPLACES[event.kind]):
+            return ()
         world = self._state.world
         keys = invalidated_keys(event, world)
         if "field" in forms:
