@@ -44,6 +44,9 @@ class Nothing:
     async def fence_late(self) -> None:
         """Do nothing: no fence is overstayed."""
 
+    async def see_again(self) -> None:
+        """Return at once: no daemon of a tape is started again."""
+
     async def before_first_step(self) -> None:
         """Do nothing: the tape begins with the first step."""
 
