@@ -114,7 +114,7 @@ def test_replicas_are_told_of_calls_but_not_of_each(monkeypatch: pytest.MonkeyPa
     """A daemon that polls after every command is told of once in five seconds."""
     notifier, calls, clock = calls_of(monkeypatch)
     told: list[tuple[str, str]] = []
-    notifier.spread(told.append, 15.0)
+    notifier.spread(lambda topic, _said: told.append(topic), 15.0)
     table = [(0.0, 1), (1.0, 1), (4.9, 1), (5.0, 2), (5.1, 2), (25.0, 3)]
     for at, expected in table:
         clock[0] = 100.0 + at
