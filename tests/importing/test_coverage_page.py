@@ -93,7 +93,8 @@ def test_infinity_s_table_is_what_the_command_prints() -> None:
 
 BY_ONE_ACT = {
     "buy-ticket", "click-color", "click-dialog", "click-dialog-2", "click-link", "click-shape", "click-tab",
-    "click-tab-2-easy", "click-tab-2-medium", "click-test-2", "click-widget", "count-shape", "drag-items-grid",
+    "click-tab-2-easy", "click-tab-2-medium", "click-test-2", "click-widget", "count-shape", "drag-cube",
+    "drag-items-grid",
     "email-inbox", "email-inbox-important", "email-inbox-nl-turk", "email-inbox-noscroll", "email-inbox-star-reply",
     "focus-text", "focus-text-2", "identify-shape", "navigate-tree", "social-media", "unicode-test",
 }  # fmt: skip

@@ -181,6 +181,8 @@ MAILS = """<div id="main"><div class="email-thread"><span class="email-sender">A
 <span class="email-actions"><span></span><span></span></span></div></div>"""
 FIND = 'Navigate through the file tree. Find and click on the folder or file named "{}".'
 GRID = "<ul id=sortable>" + "".join(f"<li>{name}</li>" for name in "abcdefghi")
+CUBE = 'Move the cube around so that "{}" is the active side facing the user.'
+ACTIVE = '<div id="area"><div class="active">2</div></div>'
 STAR = "Find the email by Ada and click the star icon to mark it."
 REPLY = 'Find the email by Ada and reply to them with the text "Hi".'
 ACTS: list[tuple[Instance, list[str]]] = [
@@ -195,6 +197,8 @@ ACTS: list[tuple[Instance, list[str]]] = [
     (instance("email-inbox-star-reply", REPLY, MAILS), ["open", "replying", "written"]),
     (instance("email-inbox-star-reply", STAR, MAILS), []),
     (instance("drag-items-grid", "Drag a down by one.", GRID), []),
+    (instance("drag-cube", CUBE.format(6), ACTIVE), ["turned", "facing"]),
+    (instance("drag-cube", CUBE.format(2), ACTIVE), []),
 ]
 
 

@@ -61,7 +61,9 @@ return { score: facing ? 1 : -1, turned: active !== given.start, facing };
         "wanted": instance.quoted[0],
         "start": text(instance.first("#area .active")),
     }
-    return state_plan(body, given, ["turned", "facing"])
+    # Where the side faces the user from the start, to turn the cube is no step.
+    stands = given["wanted"] == given["start"]
+    return state_plan(body, given, [] if stands else ["turned", "facing"])
 
 
 @page("drag-items-grid")
