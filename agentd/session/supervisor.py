@@ -324,7 +324,8 @@ class Supervisor:
         What raised alarms before is found out anew, and raises them again where it still does.
         Kinds that the daemon was asked for before and is not asked for now are gaps from here on.
         """
-        names = {source.name for source in self._sources}
+        watched = frozenset(source.name for source in self._sources)
+        names = set(watched)
         alarms: dict[tuple[str, str | None], None] = {}
         for _, kind, data in events:
             key = (data.get("source", ""), data.get("part"))
@@ -341,7 +342,7 @@ class Supervisor:
                 names.add(data["source"])
             elif kind == "gap.ended":
                 self.gaps.pop(data["source"], None)
-        self._returning = {source.name for source in self._sources} - self.gaps.keys()
+        self._returning = set(watched - self.gaps.keys())
         for name in sorted(names):
             self.began(name, "daemon restarted")
         for name, of in alarms:
