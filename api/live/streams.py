@@ -18,7 +18,7 @@ from typing import NamedTuple
 import orjson
 
 from api.core.errors import GoneError, NotFoundError
-from api.core.notify import ANY_LOG, Notifier, log_of
+from api.core.notify import ANY_LOG, Change, Notifier, log_of
 from api.episodes.label_index import label_text
 from api.episodes.store import Episodes
 from api.live.fanout import Shared
@@ -192,7 +192,7 @@ class Streams:
         return "reward" in cursor.kinds and await self._ledger.escalating(cursor.episode)
 
     async def _stream_decided(
-        self, cursor: _EpisodeCursor, changed: asyncio.Event
+        self, cursor: _EpisodeCursor, changed: Change
     ) -> AsyncIterator[bytes]:
         """Send rewards that were decided after their segment was sent, under the number that was
         sent last, so that nobody resumes further back."""
@@ -218,7 +218,7 @@ class Streams:
         elif cursor.pieces_at_once % LAGGING_AFTER == 0:
             yield await self._lagging(cursor.episode, cursor.after)
 
-    async def _wait_for_change(self, cursor: _EpisodeCursor, changed: asyncio.Event) -> bool:
+    async def _wait_for_change(self, cursor: _EpisodeCursor, changed: Change) -> bool:
         """Wait for news of the episode; False where none came within a heartbeat."""
         cursor.pieces_at_once = 0
         if cursor.deletions != self._deletions:
