@@ -12,6 +12,7 @@ from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
+UNSEEN = "a folder came and went, and what came and went in it before it was looked at is not known"
 UNSETTLED = "a program holds a file open under a temporary name, and what it holds is not known"
 
 
@@ -24,7 +25,7 @@ class OtherFileChangedArgs:
 
 
 @rule(
-    version=3,
+    version=4,
     component="file",
     hears=(
         "file.created",
@@ -34,6 +35,7 @@ class OtherFileChangedArgs:
         "file.mode_changed",
         "file.vanished",
         "file.unsettled",
+        "folder.deleted",
     ),
     args=OtherFileChangedArgs,
     occurrence=True,
@@ -42,7 +44,8 @@ def other_file_changed(event: Event, world: World, args: OtherFileChangedArgs) -
     """A watched file that is not among the `allowed` was created or removed, or changed in
     content, name or permissions.
 
-    A file that was created and removed before the daemon could read it counts too. If a program
+    A file that was created and removed before the daemon could read it counts too. A folder that
+    came and went, and in which nothing was seen, may have held one: its step is null. If a program
     still held a file open under a temporary name (`.swp`, `.part`, `.tmp`) at the close, its
     content is not known: a step that it could have made worth more, or less, is null. Name in
     `allowed` what an open editor may keep, such as `*.swp`.
@@ -51,6 +54,8 @@ def other_file_changed(event: Event, world: World, args: OtherFileChangedArgs) -
     changed.
     """
     data = event.data
+    if event.kind == "folder.deleted" and data.get("unseen") is not True:
+        return
     if not is_met(args.root, data.get("root")):
         return
     paths = [str(data[part]) for part in ("path", "from") if part in data]
@@ -59,4 +64,6 @@ def other_file_changed(event: Event, world: World, args: OtherFileChangedArgs) -
     reading = Reading(1.0, f"changed:{data.get('root')}/{data.get('path')}")
     if event.kind == "file.unsettled":
         raise UnseenError(UNSETTLED, reading)
+    if event.kind == "folder.deleted":
+        raise UnseenError(UNSEEN, reading)
     yield reading

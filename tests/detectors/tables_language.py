@@ -134,6 +134,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     "other_file_changed": [
         ({"allowed": {"path": "out/**"}}, [created("out/a/b.csv"), created("out/c.csv", "file.deleted")]),
         ({"root": "home"}, [created("a.csv")]),
+        ({}, [("folder.deleted", {"root": "downloads", "path": "d", "name": "d"})]),
     ],
     "other_request_made": [
         (SITE, [finished("POST", "/orders", 201)]),

@@ -90,6 +90,7 @@ class RootFold:
         self.folders: set[str] = set()
         self.shared: set[str] = set()
         self.tree = PathTree()
+        self._empty: set[str] = set()  # folders that came, and in which nothing was seen
         self._pending: dict[str, _Pending] = {}
         self._temps: dict[str, _Temp] = {}
         self._ticket = 0
@@ -102,7 +103,7 @@ class RootFold:
         ``told``: an attachment before reported it as there; then this one does so too, even under a
         temporary name.
         """
-        self.tree.add(path)
+        self._track(path)
         if scaffold(path):
             self._temps[path] = _Temp(was=facts, new=False)
             if not told:
@@ -113,7 +114,7 @@ class RootFold:
     def present_folder(self, path: str) -> None:
         """Take in a folder of the baseline, which is not reported."""
         self.folders.add(path)
-        self.tree.add(path)
+        self._track(path)
 
     # -- notifications and what the disk shows
 
@@ -285,7 +286,7 @@ class RootFold:
     def _temporary(self, raw: Raw) -> list[Do]:
         """Follow a temporary name: it is reported if it keeps the name once nobody writes it."""
         temp = self._temps.setdefault(raw.path, _Temp())
-        self.tree.add(raw.path)
+        self._track(raw.path)
         if raw.op != "written":
             temp.open = False
             return [self._want(raw.path, "rename" if raw.op == "arrived" else "write", "left")]
@@ -338,7 +339,7 @@ class RootFold:
             pending.new |= before.new
             pending.written = before.written
         self._pending[path] = pending
-        self.tree.add(path)
+        self._track(path)
         return Look(path, self._ticket, when)
 
     def _moved(self, path: str, dest: str) -> list[Do]:
@@ -366,7 +367,7 @@ class RootFold:
         place."""
         temp = self._temps.pop(path) if path in self._temps else _Temp()
         self._temps[dest] = temp
-        self.tree.add(dest)
+        self._track(dest)
         if scaffold(path) is None:
             # Put aside, as editors do before they write anew: gone only if nothing comes in its
             # place.
@@ -417,6 +418,10 @@ class RootFold:
             return [FileObservation("file.deleted", _named(path))]
         if pending is not None and pending.new and not scaffold(path):
             return [FileObservation("file.vanished", _named(path))]
+        folder = path.rpartition("/")[0]
+        if folder in self._empty and not scaffold(path):
+            self._empty.discard(folder)  # it came before its new folder was looked into
+            return [FileObservation("file.vanished", _named(path))]
         return []
 
     # -- folders
@@ -456,12 +461,19 @@ class RootFold:
         if path in self.folders:
             return []
         self.present_folder(path)
+        self._empty.add(path)
         return [FileObservation("folder.created", _named(path))]
 
     def _unmade(self, path: str) -> Do:
+        """Report that a folder is gone: of one that came empty, what came and went in it before it
+        was looked at is not known."""
         self.folders.discard(path)
         self._forget(path)
-        return FileObservation("folder.deleted", _named(path))
+        data = _named(path)
+        if path in self._empty:
+            self._empty.discard(path)
+            data["unseen"] = True
+        return FileObservation("folder.deleted", data)
 
     def _remade(self, path: str, dest: str) -> list[Do]:
         """Report a folder under its new name; a new one where it was not known."""
@@ -470,14 +482,22 @@ class RootFold:
         self.folders.discard(path)
         self._forget(path)
         self.present_folder(dest)
+        if path in self._empty:
+            self._empty.discard(path)
+            self._empty.add(dest)
         return [FileObservation("folder.moved", _named(dest) | {"from": path})]
 
     # -- what is tracked
 
+    def _track(self, path: str) -> None:
+        """Have a path in the tree; a folder in which it stands is not empty."""
+        self.tree.add(path)
+        self._empty.discard(path.rpartition("/")[0])
+
     def _know(self, path: str, facts: FileFacts) -> None:
         """Note what a file is now, and whether it has a second name."""
         self.known[path] = facts
-        self.tree.add(path)
+        self._track(path)
         if facts.links > 1:
             self.shared.add(path)
         else:

@@ -111,9 +111,11 @@ class FolderMoved(AtPath, MovedFrom):
 
 @FILES.kind("folder.deleted")
 class FolderDeleted(AtPath):
-    """The folder is gone."""
+    """The folder is gone; `unseen`: it came while it was watched for, and nothing was seen in it:
+    what came and went there before anybody could look is not known."""
 
     baseline: NotRequired[bool]
+    unseen: NotRequired[bool]
 
 
 ReadAs = TypedDict("ReadAs", {"as": str})

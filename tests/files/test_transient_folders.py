@@ -1,0 +1,86 @@
+"""A folder that comes and goes with what was in it, faster than anybody can look."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentd.sources.files.fold import FileObservation, Raw, RootFold
+from tests.files.test_unsettled import worth
+from tests.files.watching import Watch
+
+D, A = Raw("appeared", "d", folder=True), Raw("appeared", "d/a")
+GONE = Raw("gone", "d", folder=True)
+STORIES: dict[str, tuple[list[Raw], list[tuple[str, str, bool]]]] = {
+    "nothing was seen in it": (
+        [D, GONE],
+        [("folder.created", "d", False), ("folder.deleted", "d", True)],
+    ),
+    "a file was seen in it": (
+        [D, A, GONE],
+        [
+            ("folder.created", "d", False),
+            ("file.vanished", "d/a", False),
+            ("folder.deleted", "d", False),
+        ],
+    ),
+    "a file of it is heard of as it goes": (
+        [D, Raw("gone", "d/a"), GONE],
+        [
+            ("folder.created", "d", False),
+            ("file.vanished", "d/a", False),
+            ("folder.deleted", "d", False),
+        ],
+    ),
+    "it was renamed meanwhile": (
+        [D, Raw("moved", "d", "e", folder=True), Raw("gone", "e", folder=True)],
+        [
+            ("folder.created", "d", False),
+            ("folder.moved", "e", False),
+            ("folder.deleted", "e", True),
+        ],
+    ),
+    "a folder of it came empty": (
+        [D, Raw("appeared", "d/e", folder=True), GONE],
+        [
+            ("folder.created", "d", False),
+            ("folder.created", "d/e", False),
+            ("folder.deleted", "d/e", True),
+            ("folder.deleted", "d", False),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("story", "expected"), STORIES.values(), ids=STORIES)
+def test_what_is_told_of_a_new_folder_that_goes(
+    story: list[Raw], expected: list[tuple[str, str, bool]]
+) -> None:
+    fold = RootFold()
+    told = [one for raw in story for one in fold.notice(raw) if isinstance(one, FileObservation)]
+    assert [(one.kind, one.data["path"], "unseen" in one.data) for one in told] == expected
+
+
+def test_a_folder_that_was_there_before_is_known() -> None:
+    fold = RootFold()
+    fold.present_folder("d")
+    (gone,) = fold.notice(GONE)
+    assert isinstance(gone, FileObservation)
+    assert "unseen" not in gone.data
+
+
+@pytest.mark.parametrize("times", range(5))
+async def test_a_file_in_a_folder_that_goes_at_once_is_never_nothing(
+    tmp_path: Path, times: int
+) -> None:
+    """However the watch on the folder and its end race, the guard pays its penalty or nothing is
+    known."""
+    async with Watch(tmp_path) as watch:
+        script = "mkdir d && echo loot > d/a && rm -r d"
+        await asyncio.to_thread(subprocess.run, ["sh", "-c", script], cwd=tmp_path, check=True)
+        await watch.until(lambda: [kind for kind, _ in watch.said if kind == "folder.deleted"])
+    assert worth(watch, allowed="report.txt").reward in (None, -0.5)
+    assert worth(watch, allowed={"starts_with": "d"}).reward in (None, 0.0)
