@@ -42,6 +42,8 @@ QUIET_MS = 50
 MAX_STEP_MS = {"service": (5.0, 8.0), "postgres": (3.0, 4.0)}
 """Processor time of a step that is wanted at most, by role: with short steps, and with long ones."""
 LONG_STEP_S = 30.0
+FLOOR_S = 15.0
+"""How long the service is measured without requests, and with empty ones alone."""
 
 
 class Load(NamedTuple):
@@ -97,7 +99,8 @@ def main(report: PartReport, minutes: float, sandboxes: int, step_s: float) -> N
             for log in sorted(folder.glob("journals*/requests.json"))
             for sent in json.loads(log.read_text())
         ]
-        _report(report, sandboxes, step_s, before, after, memory, told)
+        requests = _report(report, sandboxes, step_s, before, after, memory, told)
+        _report_floor(report, client, replicas, roles["service"], requests)
 
 
 def _replica(parts: DemoProcesses, data: Path, database: str, admin: str) -> Replica:
@@ -256,7 +259,8 @@ def _report(
     after: Load,
     memory: dict[str, float],
     told: dict[str, Any],
-) -> None:
+) -> float:
+    """Report what was measured; return the requests that the service was sent in a second."""
     seconds = after.at - before.at
     events, steps = after.events - before.events, after.steps - before.steps
     waits = [took for at, took in told["sealed_at"] if before.at <= at <= after.at]
@@ -309,8 +313,9 @@ def _report(
         "bytes",
         at_most(100),
     )
+    rate = float((requests + beats) / seconds)
     if report.is_quick:
-        return
+        return rate
     kept = {
         "sandboxes": sandboxes,
         "step_s": step_s,
@@ -327,3 +332,35 @@ def _report(
     }
     MEASURED.parent.mkdir(parents=True, exist_ok=True)
     MEASURED.write_text(json.dumps(kept, indent=1) + "\n")
+    return rate
+
+
+def _report_floor(
+    report: PartReport,
+    client: httpx.Client,
+    replicas: list[Replica],
+    service: list[int],
+    rate: float,
+) -> None:
+    """Report what an empty route takes at the fleet's ``rate`` of requests a second, which is more
+    than at full load: between two of them caches go cold and threads sleep."""
+    idle_s = _time_service(service, lambda: time.sleep(FLOOR_S))
+
+    def send_empty() -> None:
+        began = time.monotonic()
+        for n in range(int(rate * FLOOR_S)):
+            time.sleep(max(0.0, began + n / rate - time.monotonic()))
+            client.get(f"{replicas[n % len(replicas)].url}/healthz")
+
+    empty_s = _time_service(service, send_empty)
+    report.add("service: a second without requests", single(idle_s * 1000), "ms", NEITHER)
+    each_ms = (empty_s - idle_s) / rate * 1000
+    report.add("service: an empty route at this rate", single(each_ms), "ms", NEITHER)
+
+
+def _time_service(service: list[int], run: Callable[[], None]) -> float:
+    """Return the service's processor time in a second of what ``run`` does."""
+    before, began = sum(_measure_processes(service, _processor_s)), time.monotonic()
+    run()
+    used = sum(_measure_processes(service, _processor_s)) - before
+    return used / (time.monotonic() - began)
