@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.fold import FileObservation, Raw, RootFold
 from tests.files.test_unsettled import worth
 from tests.files.watching import Watch
@@ -70,6 +71,24 @@ def test_a_folder_that_was_there_before_is_known() -> None:
     (gone,) = fold.notice(GONE)
     assert isinstance(gone, FileObservation)
     assert "unseen" not in gone.data
+
+
+@pytest.mark.parametrize(
+    ("glance", "expected"),
+    [
+        (FileGlance("d/e", "folder"), [("folder.created", "d/e")]),
+        (FileGlance("d/e", "other"), []),
+    ],
+    ids=["a folder", "a socket"],
+)
+def test_what_a_listing_shows_first_in_a_new_folder_did_not_vanish(
+    glance: FileGlance, expected: list[tuple[str, str]]
+) -> None:
+    """Where the kernel tells nothing, or its queue overflowed, a listing is the first to tell."""
+    fold = RootFold()
+    fold.notice(D)
+    told = [one for one in fold.reconcile(glance) if isinstance(one, FileObservation)]
+    assert [(one.kind, one.data["path"]) for one in told] == expected
 
 
 @pytest.mark.parametrize("times", range(5))

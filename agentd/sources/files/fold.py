@@ -125,7 +125,7 @@ class RootFold:
         if raw.op == "moved":
             return self._moved(raw.path, raw.dest)
         if raw.op == "gone":
-            return self._remove(raw.path)
+            return self._remove(raw.path) or self._vanish_unseen(raw.path)
         if scaffold(raw.path):
             return self._temporary(raw)
         how = "rename" if raw.op == "arrived" else "write"
@@ -418,11 +418,15 @@ class RootFold:
             return [FileObservation("file.deleted", _named(path))]
         if pending is not None and pending.new and not scaffold(path):
             return [FileObservation("file.vanished", _named(path))]
-        folder = path.rpartition("/")[0]
-        if folder in self._empty and not scaffold(path):
-            self._empty.discard(folder)  # it came before its new folder was looked into
-            return [FileObservation("file.vanished", _named(path))]
         return []
+
+    def _vanish_unseen(self, path: str) -> list[Do]:
+        """Report that a file is gone that came into a new folder before this was looked into."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._empty or scaffold(path):
+            return []
+        self._empty.discard(folder)
+        return [FileObservation("file.vanished", _named(path))]
 
     # -- folders
 
