@@ -537,7 +537,9 @@ OWN_DOCUMENTS: dict[str, tuple[str, float, str, str | None, list[str]]] = {
     "after the document, at another moment": ("W D d c w h", 4.0, "h", BY_WORKER, []),
     "after the worker had answered": ("W D d c h w", 5.0, "h", BY_WORKER, LATE_PAGES),
     "never": ("W D d c h", 5.0, "h", BY_WORKER, []),
-    "the worker's page is gone meanwhile": ("W D d c x", 5.0, "x", BY_WORKER, []),
+    "the worker has no time to answer": ("W D d c n w", 5.0, "n", "", []),
+    "the worker answers after it was given up": ("W D d c n h", 5.0, "n", "", []),
+    "the worker's page is gone meanwhile": ("W D d c x w", 5.0, "x", "", []),
     "passed on, the worker's answer first": ("W D w p c", 5.0, "c", None, []),
     "passed on, after the document": ("W D p c w h", 5.0, "h", None, []),
     "passed on, after the worker had answered": ("W D p c h w", 5.0, "h", "", []),
@@ -566,6 +568,7 @@ def about_document(answered_at: float) -> dict[str, tuple[str, str, dict[str, An
         "p": ("P", "Network.responseReceived", OF_DOCUMENT | passed_on),
         "c": ("P", "Page.frameNavigated", committed),
         "h": ("P", "Page.workersHeard", {"loaders": ["L1"]}),
+        "n": ("P", "Page.workersHeard", {"loaders": ["L1"], "is_given_up": True}),
         "x": ("", "Target.detachedFromTarget", {"sessionId": "P"}),
     }
 
@@ -597,19 +600,40 @@ def test_a_document_of_a_worker_that_raced_is_the_server_s_or_a_gap_of_pages(
     assert [one.kind for one in pages] == told_late
 
 
-def test_what_is_seen_in_a_document_that_waits_is_told_after_it() -> None:
+def waiting_document() -> Normaliser:
+    """A page whose document waits for a service worker."""
     fold = worker(kind="service_worker")
     at_worker(fold, "enable")
     info = {"targetId": "T", "type": "page", "url": "", "title": ""}
     list(fold.feed("", "Target.attachedToTarget", {"sessionId": "P", "targetInfo": info}))
-    messages = about_document(5.0)
     for moment in "WDdc":
-        list(fold.feed(*messages[moment]))
+        list(fold.feed(*about_document(5.0)[moment]))
+    return fold
+
+
+@pytest.mark.parametrize(
+    ("moments", "document"), [("", ""), ("w h", None), ("h", BY_WORKER), ("n", "")]
+)
+def test_an_attachment_after_it_knows_no_more_of_a_document_that_waited(
+    moments: str, document: str | None
+) -> None:
+    """The connection to the browser may be lost while a document waits."""
+    fold = waiting_document()
+    for moment in moments.split():
+        list(fold.feed(*about_document(5.0)[moment]))
+    later = Normaliser("", "", CapturePlan(), documents=fold.browser.documents)
+    frame = about_document(5.0)["c"][2]["frame"]
+    [navigated] = later.feed("", "Page.getFrameTree", {"frameTree": {"frame": frame}})
+    assert navigated.data.get("document") == document
+
+
+def test_what_is_seen_in_a_document_that_waits_is_told_after_it() -> None:
+    fold = waiting_document()
     loaded = {"frameId": "T", "loaderId": "L1", "name": "load"}
     assert list(fold.feed("P", "Page.lifecycleEvent", loaded)) == []
     assert fold.take_unasked() == ["L1"]
     assert fold.take_unasked() == [], "workers are asked once"
-    seen = [one.kind for one in fold.feed(*messages["h"])]
+    seen = [one.kind for one in fold.feed(*about_document(5.0)["h"])]
     assert seen == ["page.navigated", "page.loaded"]
 
 

@@ -115,12 +115,13 @@ async def test_a_document_of_a_worker_is_the_worker_s(
 
 class LateWorkers:
     """A `DevToolsWire` on which the events of service workers come late: once ``is_late``, together
-    with the next answer of that worker. Once ``is_mute`` no worker answers."""
+    with the next answer of that worker. As long as ``is_mute`` no worker answers."""
 
     def __init__(self, wire: DevToolsWire) -> None:
         self._wire = wire
         self.send, self.close = wire.send, wire.close
         self._held: dict[str, list[Message]] = {}  # session of a worker → its events
+        self._unanswered: list[Message] = []
         self.is_late = self.is_mute = False
         self.muted = asyncio.Event()
 
@@ -134,11 +135,20 @@ class LateWorkers:
                 held.append(message)
                 continue
             if held is not None and self.is_mute and "id" in message:
+                self._unanswered.append(message)
                 self.muted.set()
                 continue
-            while held:
-                yield held.pop(0)
-            yield message
+            for one in (*self._take_unanswered(), message):
+                events = self._held.get(one.get("sessionId", ""))
+                while events:
+                    yield events.pop(0)
+                yield one
+
+    def _take_unanswered(self) -> list[Message]:
+        """The answers of workers that are not mute any more."""
+        unanswered = [] if self.is_mute else self._unanswered
+        self._unanswered = self._unanswered[len(unanswered) :]
+        return unanswered
 
 
 @asynccontextmanager
@@ -185,6 +195,37 @@ async def test_a_document_waits_for_what_its_worker_says(
         reward = paid(rules, watch)
     assert reward.reason is None
     assert {one.id for one in reward.milestones} == milestones
+
+
+@pytest.mark.parametrize(
+    ("answer", "answers", "worth"),
+    [
+        ("fetch(event.request)", True, 0.1),
+        ("fetch(event.request)", False, None),
+        (MADE, True, 0.0),
+        (MADE, False, None),
+    ],
+    ids=["the server's, late", "the server's, never", "one made up, late", "one made up, never"],
+)
+async def test_a_step_waits_for_a_worker_longer_than_its_fence(
+    browser: Chromium, page: Page, site: Site, answer: str, answers: bool, worth: float | None
+) -> None:
+    """A fence takes a tenth of a second: a busy worker that answers after it is waited for at the
+    seal, and the step is null, not 0, where it does not."""
+    serve(site, answer)
+    rules = order_reached(site)
+    await page.goto(site.page("/", "<title>shop</title>"))
+    await page.evaluate(REGISTER)
+    async with late_workers(browser, rules) as (watch, wire):
+        wire.is_late = wire.is_mute = True
+        await page.goto(f"{site.url}/orders/1")
+        await wire.muted.wait()
+        await watch.source.fence(0.1)
+        wire.is_mute = not answers
+        await watch.source.before_seal(0, closing=False)
+        wire.is_mute = wire.is_late = False
+        reward = paid(rules, watch)
+    assert reward.reward == worth
 
 
 async def test_a_document_waits_no_longer_for_a_worker_that_is_stopped(

@@ -266,9 +266,10 @@ class _AttachmentRun:
         """Return once all that happened before has reached the sink, or after the timeout; whether
         the browser answered.
 
-        What a page is late with is a gap of the page's parts (`catch_up`). A worker's late answer
-        hides nothing: what it asked the network for goes by the browser's process and is reported,
-        and counted there, however busy the worker is (tests/cdp/test_writes.py).
+        What a page is late with is a gap of the page's parts (`catch_up`), and so long a document
+        waits for service workers. Else a worker's late answer hides nothing: what it asked the
+        network for goes by the browser's process and is reported, and counted there, however busy
+        the worker is (tests/cdp/test_writes.py).
         """
         browser = self._connection.send("Browser.getVersion")
         waiting = [
@@ -296,7 +297,6 @@ class _AttachmentRun:
             wait.cancel()  # or it would hold a failure that nobody asks for
         await asyncio.gather(*done, return_exceptions=True)  # a target that went away is no fault
         self._waits.clear()
-        self._wait_no_longer()
         self._note_late(flushes, late)
         for seen in () if late else self.normaliser.settle_counts():
             self._tell(seen)
@@ -305,10 +305,11 @@ class _AttachmentRun:
         return browser not in late
 
     def _wait_no_longer(self) -> None:
-        """Report what waits for service workers: those that have not answered are too busy."""
+        """Report what waits for service workers: whose a document is stays unknown."""
         for session, state in list(self.normaliser.browser.sessions.items()):
             if state.unproven:
-                self._feed(session, HEARD, {"loaders": list(state.unproven)})
+                given_up = {"loaders": list(state.unproven), "is_given_up": True}
+                self._feed(session, HEARD, given_up)
 
     def ask_profile(self) -> None:
         """Learn which browser context is the browser's own."""
@@ -370,16 +371,18 @@ class _AttachmentRun:
                 self._late[session] = tuple(dict.fromkeys((*self._late.get(session, ()), *parts)))
 
     async def catch_up(self, timeout_s: float) -> None:
-        """Fence again until no page is late, or for so long; what is not told then is a gap."""
+        """Fence again until no page and no service worker is late, or for so long; what is not told
+        then is a gap."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
-        while self._late or self.normaliser.unheard:
+        while self._late or self.normaliser.unheard or self.normaliser.is_unproven:
             left = until - loop.time()
             if left <= self._patience.extend(MIN_ANSWER_S):
                 break
             if self._late and not self._silent & set(self._late):
                 await asyncio.sleep(REST_S)  # what is behind has the page's time only in pieces
             await self.fence(left)
+        self._wait_no_longer()
         parts = dict.fromkeys(part for of in self._late.values() for part in of)
         for seen in gap(parts, "a page was too busy to tell all before the step was sealed"):
             self._tell(seen)

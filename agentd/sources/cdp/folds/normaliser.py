@@ -166,6 +166,11 @@ class Normaliser:
         arrivals = (state.arrival for state in self.browser.sessions.values())
         return any(arrival is not None and arrival.unheard for arrival in arrivals)
 
+    @property
+    def is_unproven(self) -> bool:
+        """Whether a document waits for what service workers have from the network."""
+        return any(state.unproven for state in self.browser.sessions.values())
+
     def _fenced(self, patient: bool) -> Iterator[CdpObservation]:
         """Give up waiting for what should have come by now, and report what that leaves unknown."""
         yield from self.network.overdue()
@@ -272,7 +277,7 @@ class Normaliser:
         browser.pages.above.pop(params["sessionId"], None)
         if state is None:
             return
-        yield from self._prove_documents(state, list(state.unproven))
+        yield from self._prove_documents(state, list(state.unproven), is_heard=False)
         yield from release_waiting(state)
         yield from page_events.lost(state)
         yield from page_events.hidden_until_left(state, tuple(state.reopened))
@@ -374,8 +379,9 @@ class Normaliser:
 
     def _await_workers(self, state: SessionState, event: CdpObservation, loader: str) -> None:
         """Hold a document back until what workers have from the network is heard; till then it is
-        not known whose it is."""
+        not known whose it is, also to an attachment that comes after this one."""
         event.data["document"] = ""
+        remember(self.browser.documents, loader, "")
         state.unproven[loader] = event
         self._unasked.append(loader)
 
@@ -388,23 +394,26 @@ class Normaliser:
     def _handle_workers_heard(
         self, _browser: BrowserState, state: SessionState, params: WorkersHeard
     ) -> Iterator[CdpObservation]:
-        """Whatever workers had from the network for these documents has been heard by now."""
-        return self._prove_documents(state, params["loaders"])
+        """Whatever workers had from the network for these documents has been heard by now, or is
+        not waited for any more."""
+        is_heard = not params.get("is_given_up", False)
+        return self._prove_documents(state, params["loaders"], is_heard=is_heard)
 
     def _prove_documents(
-        self, state: SessionState, loaders: Iterable[str]
+        self, state: SessionState, loaders: Iterable[str], *, is_heard: bool
     ) -> Iterator[CdpObservation]:
         """Say of these documents of a page who made them, and report what waited for that."""
         for loader in loaders:
             event = state.unproven.pop(loader, None)
             if event is not None:
                 del event.data["document"]
-                self._note_maker(event, loader)
+                remember(self.browser.documents, loader, bound_address(event.data["url"]))
+                self._note_maker(event, loader, is_heard=is_heard)
         yield from release_late(state)
 
-    def _note_maker(self, event: CdpObservation, loader: str) -> None:
+    def _note_maker(self, event: CdpObservation, loader: str, *, is_heard: bool = True) -> None:
         """A document that a service worker made up was not loaded from its address."""
-        maker = self.network.maker_of(loader)
+        maker = self.network.maker_of(loader, is_heard=is_heard)
         if maker is not None:
             remember(self.browser.documents, loader, bound_address(maker))
             event.data["document"] = maker
@@ -420,7 +429,7 @@ class Normaliser:
             if (waits or state.holds_back) and len(state.late) < MAX_LATE:
                 state.late.append(event)
             elif not waits:
-                yield from self._prove_documents(state, list(state.unproven))
+                yield from self._prove_documents(state, list(state.unproven), is_heard=False)
                 yield from release_waiting(state)
                 yield event
             else:

@@ -146,9 +146,9 @@ class Network:
         request = self.table.get(number)
         return None if request is None else request.status
 
-    def maker_of(self, number: str) -> str | None:
+    def maker_of(self, number: str, *, is_heard: bool = True) -> str | None:
         """Return who made the document that a request asked for, as `WorkerDocuments.maker_of`."""
-        return self._worker_documents.maker_of(number)
+        return self._worker_documents.maker_of(number, is_heard=is_heard)
 
     def is_unproven(self, number: str) -> bool:
         """Whether the document may yet turn out to be the server's, as

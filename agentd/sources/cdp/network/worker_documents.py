@@ -66,14 +66,14 @@ class WorkerDocuments:
         answer = self._documents.get(number)
         return answer is not None and not answer.is_cached and answer.key not in self._from_network
 
-    def maker_of(self, number: str) -> str | None:
+    def maker_of(self, number: str, *, is_heard: bool = True) -> str | None:
         """Return who made the document that a request asked for: `BY_WORKER` for a service worker
         that answered by itself or out of a cache that scripts fill, an empty text where nobody
-        knows, None for the server."""
+        knows, None for the server. ``is_heard``: what workers have from the network is known."""
         answer = self._documents.get(number)
         if answer is None or (not answer.is_cached and answer.key in self._from_network):
             return None
-        if not answer.is_cached and answer.is_own and answer.is_known:
+        if not answer.is_cached and answer.is_own and answer.is_known and is_heard:
             remember(self._made, answer.key, True, _KEPT)
             return BY_WORKER
         return BY_WORKER if answer.is_cached else ""

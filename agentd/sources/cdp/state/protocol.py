@@ -355,10 +355,11 @@ class HistoryReply(TypedDict):
 
 
 class WorkersHeard(TypedDict):
-    """`Page.workersHeard`: every service worker has answered since these documents were
-    committed."""
+    """`Page.workersHeard`: every service worker has answered since these documents were committed;
+    ``is_given_up``: one had no time to."""
 
     loaders: list[str]
+    is_given_up: NotRequired[bool]
 
 
 class Observed(TypedDict):
