@@ -153,8 +153,9 @@ def split_segments(text: bytes) -> Iterable[bytes]:
                 f"byte {start}: a header line without a newline; the recording is cut short"
             )
         count = _header(text[start:end])["count"]
-        if text.endswith(b"\n") and text.count(b"\n", end + 1) == count:  # as in most frames
-            yield text[start:]
+        # Most frames have one segment. Only the first is counted so: of many, that took the square.
+        if start == 0 and text.endswith(b"\n") and text.count(b"\n", end + 1) == count:
+            yield text
             return
         stop = end + 1
         for _ in range(count):
