@@ -13,6 +13,8 @@ from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
 UNSEEN = "a folder came and went, and what came and went in it before it was looked at is not known"
+ANY_NAME = "\x01"
+"""Stands for the name of a file that nobody saw: only what matches any name matches it."""
 UNSETTLED = "a program holds a file open under a temporary name, and what it holds is not known"
 
 
@@ -45,7 +47,8 @@ def other_file_changed(event: Event, world: World, args: OtherFileChangedArgs) -
     content, name or permissions.
 
     A file that was created and removed before the daemon could read it counts too. A folder that
-    came and went, and in which nothing was seen, may have held one: its step is null. If a program
+    came and went, and in which nothing was seen, may have held one: its step is null, unless
+    `allowed` matches all that can be in the folder, such as `tmp/**`. If a program
     still held a file open under a temporary name (`.swp`, `.part`, `.tmp`) at the close, its
     content is not known: a step that it could have made worth more, or less, is null. Name in
     `allowed` what an open editor may keep, such as `*.swp`.
@@ -59,6 +62,8 @@ def other_file_changed(event: Event, world: World, args: OtherFileChangedArgs) -
     if not is_met(args.root, data.get("root")):
         return
     paths = [str(data[part]) for part in ("path", "from") if part in data]
+    if event.kind == "folder.deleted":
+        paths = [f"{paths[0]}/{ANY_NAME}", f"{paths[0]}/{ANY_NAME}/{ANY_NAME}"]
     if args.allowed is not None and all(args.allowed.matches(path) for path in paths):
         return
     reading = Reading(1.0, f"changed:{data.get('root')}/{data.get('path')}")

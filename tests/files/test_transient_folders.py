@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.fold import FileObservation, Raw, RootFold
 from tests.files.test_unsettled import worth
 from tests.files.watching import Watch
+from tests.support.logs import episode, ruleset, run
 
 D, A = Raw("appeared", "d", folder=True), Raw("appeared", "d/a")
 GONE = Raw("gone", "d", folder=True)
@@ -89,6 +91,30 @@ def test_what_a_listing_shows_first_in_a_new_folder_did_not_vanish(
     fold.notice(D)
     told = [one for one in fold.reconcile(glance) if isinstance(one, FileObservation)]
     assert [(one.kind, one.data["path"]) for one in told] == expected
+
+
+@pytest.mark.parametrize(
+    ("allowed", "reward"),
+    [
+        ({"path": "d/**"}, 0.0),
+        ({"starts_with": "d/"}, 0.0),
+        ({"regex": "(d|e)/.*"}, 0.0),
+        ("d", None),
+        ({"path": "*"}, None),
+        ({"path": "d/*"}, None),
+        ({"path": "d/**/*.csv"}, None),
+        ({"path": "e/**"}, None),
+    ],
+    ids=str,
+)
+def test_a_file_that_it_may_have_held_is_allowed_by_its_own_path(
+    allowed: Any, reward: float | None
+) -> None:
+    """The folder itself is no file: that its path is allowed says nothing of one in it."""
+    milestone = {"id": "m", "penalty": 0.5, "when": {"other_file_changed": {"allowed": allowed}}}
+    data = {"root": "r", "path": "d", "name": "d", "unseen": True}
+    (got,) = run(ruleset(milestone), *episode([("folder.deleted", data)]))
+    assert got.reward == reward
 
 
 @pytest.mark.parametrize("times", range(5))
