@@ -12,6 +12,7 @@ from api.verdicts.recorded import Playback
 from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
 from detectors.engine.gaps import NEVER_REPORTED, is_never_reported
+from detectors.model.errors import BudgetError
 from detectors.model.kinds import KINDS
 from detectors.model.rewards import PARTLY, total
 from detectors.model.types import Alarm, Event, Milestone, Reward
@@ -160,7 +161,8 @@ class _Why:
         """Say which matchers of milestone ``n`` failed, so that an event counted as no match."""
         rules = {node.rule.name for node in self._rules.nodes if node.owner == n}
         for alarm in self._alarms:
-            if alarm.rule in rules:
+            # Whether what is over its budget matches is not known: the step has that as its reason.
+            if alarm.rule in rules and alarm.error != BudgetError.__name__:
                 failed = f"a matcher of {alarm.rule} ({alarm.matcher}) failed: {alarm.error}"
                 yield f"event {alarm.seq}: {failed}; that counts as no match"
 

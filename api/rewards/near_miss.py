@@ -17,7 +17,7 @@ from detectors.matchers import FactsMatch
 from detectors.matchers.facts import split_path, value_at
 from detectors.matchers.masked import BodyVerdict
 from detectors.matchers.state import StateVerdict
-from detectors.model.errors import UnseenError
+from detectors.model.errors import BudgetError, UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.sdk.arguments import MATCHERS
@@ -153,6 +153,8 @@ def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     except UnseenError as unseen:
         known_level = unseen.known.level if unseen.known else 0.0
         return Miss(event, step, (), len(names), known_level, str(unseen))
+    except BudgetError as error:
+        return Miss(event, step, (), len(names), 0.0, f"{error.what} is over its budget")
     whole = Miss(event, step, (), len(names), level)
     if level >= 1.0 or not names:
         return whole
@@ -187,11 +189,13 @@ def _level(rule: Rule, args: object, event: Event, world: World) -> float:
 
 
 def _level_free(rule: Rule, args: object, event: Event, world: World) -> float:
-    """`_level` where `_Anything` stands among the arguments."""
+    """`_level` where `_Anything` stands among the arguments, at the most that it may be."""
     try:
         return _level(rule, args, event, world)
     except UnseenError as unseen:
         return unseen.level
+    except BudgetError:
+        return 1.0
     except Exception:
         if foreign(rule.name) is None:
             raise

@@ -18,7 +18,7 @@ from detectors.sdk.registry import rule, rules
 from detectors.sdk.world import World
 from tests.detectors import tables_probes
 from tests.detectors.test_rules import NO, YES
-from tests.support.logs import Said, created, episode, log, ruleset
+from tests.support.logs import Said, created, episode, filled, log, ruleset
 
 Case = tuple[str, Any, list[Said]]
 CASES: list[Case] = [
@@ -134,3 +134,14 @@ def test_a_milestone_whose_rule_failed_is_not_known() -> None:
     failed = "event 3: sample_failing failed: KeyError"
     assert unknown == f"not known whether it came true: {failed} (step 0 is null)"
     assert "event 3 in step 0: sample_failing failed: KeyError; nobody can know" in nearest
+
+
+def test_what_is_over_its_budget_is_explained_as_not_known() -> None:
+    """A pattern that costs too much on a long text: it was an error of the explanation itself."""
+    pattern = {"regex": "[^x]*.{0,400}y.{0,400}z"}
+    when = {"field_filled": {"field": "Name", "value": pattern}}
+    events = log(*episode([filled("Name", "ab" * 130_000)]))
+    (explained,), _ = of_events(ruleset({"id": "x", "when": when}), events, "ep_1")
+    why = "; ".join(explained.became)
+    assert "a regular expression is over its budget; nobody can know" in why
+    assert "no match" not in why
