@@ -667,3 +667,8 @@ def test_where_a_report_goes_is_not_known_once_there_were_too_many_addresses() -
             origin = "https://a.example" if n == 0 else f"https://b{n}.example"
             endpoints(fold, origin, *(f"{origin}/{m}" for m in range(addresses)))
         assert report(fold) == [("gap.began", None)]
+        endpoints(fold, "https://a.example", "https://a.example/new")
+        assert report(fold, "2") == [
+            ("gap.began", None),
+            ("request.sent", "https://a.example/new"),
+        ], "an older document's may still go to one that was forgotten"

@@ -53,18 +53,19 @@ class Reports:
             known = groups.get(one["groupName"], ())
             if one["url"] not in known:
                 groups[one["groupName"]] = (*known, one["url"])
-        is_full = len(self._endpoints) == MAX_ORIGINS and origin not in self._endpoints
-        if is_full or sum(map(len, groups.values())) > MAX_ADDRESSES:
-            self._has_forgotten = True
+        is_too_many = sum(map(len, groups.values())) > MAX_ADDRESSES
+        if is_too_many:
             groups = {}
+        is_full = len(self._endpoints) == MAX_ORIGINS and origin not in self._endpoints
+        self._has_forgotten |= is_full or is_too_many
         remember(self._endpoints, origin, groups, MAX_ORIGINS)
         return ()
 
     def _handle_added(
         self, browser: BrowserState, session: SessionState, params: ReportAdded
     ) -> Iterator[CdpObservation]:
-        """Report a request to each address to which a report may be posted; a gap where they are
-        not known any more."""
+        """Report a request to each address to which a report may be posted; a gap where some of
+        them may have been forgotten."""
         report = params["report"]
         origin = parse_url(report["initiatorUrl"])
         groups = {} if origin is None else self._endpoints.get(origin.origin, {})
@@ -73,7 +74,7 @@ class Reports:
         if is_unsent or report["id"] in self._reported:
             return
         remember(self._reported, report["id"], None, MAX_REPORTS)
-        if not addresses:
+        if self._has_forgotten:
             yield from gap(REQUESTS, _FORGOTTEN)
         for n, url in enumerate(addresses):
             base = base_of(session, None, f"report-{report['id']}-{n}") | {
