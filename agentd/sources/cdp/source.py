@@ -370,12 +370,17 @@ class _AttachmentRun:
             if parts and session not in self._stuck:
                 self._late[session] = tuple(dict.fromkeys((*self._late.get(session, ()), *parts)))
 
+    @property
+    def _is_waited_for(self) -> bool:
+        """Whether a page, a new tab or a service worker has not told all that it has to."""
+        return bool(self._late) or self.normaliser.unheard or self.normaliser.is_unproven
+
     async def catch_up(self, timeout_s: float) -> None:
         """Fence again until no page and no service worker is late, or for so long; what is not told
         then is a gap."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
-        while self._late or self.normaliser.unheard or self.normaliser.is_unproven:
+        while self._is_waited_for:
             left = until - loop.time()
             if left <= self._patience.extend(MIN_ANSWER_S):
                 break
