@@ -71,6 +71,19 @@ async def way(
             await made.close()
 
 
+@asynccontextmanager
+async def unfollowed_way(
+    folder: Path, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Way]:
+    """One event is shipped; nobody follows, so that the next may wait for an hour."""
+    monkeypatch.setattr(uploader, "LINGER_S", 3_600.0)
+    peer.followed = False
+    async with way(folder, peer) as here:
+        here.see()
+        await here.drained()
+        yield here
+
+
 async def test_everything_arrives_once_and_in_order(tmp_path: Path) -> None:
     """A burst becomes whole segments; the connection stays the same one."""
     async with Peer() as peer, way(tmp_path, peer) as here:
@@ -116,13 +129,12 @@ async def test_what_a_command_made_is_shipped_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever said it through the service waits there until it is in the log."""
-    monkeypatch.setattr(uploader, "LINGER_S", 3_600.0)
-    async with Peer() as peer, way(tmp_path, peer) as here:
-        peer.followed = False
-        here.see()
-        await here.drained()
-        async with obeying(here):
-            await call_tool(peer)
+    async with (
+        Peer() as peer,
+        unfollowed_way(tmp_path, peer, monkeypatch) as here,
+        obeying(here),
+    ):
+        await call_tool(peer)
 
 
 async def test_where_a_proxy_keeps_streams_commands_are_asked_for(
@@ -146,11 +158,7 @@ async def test_where_a_proxy_keeps_streams_commands_are_asked_for(
 async def test_where_nobody_follows_it_lingers_until_a_step_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploader, "LINGER_S", 3_600.0)
-    async with Peer() as peer, way(tmp_path, peer) as here:
-        peer.followed = False
-        here.see()
-        await here.drained()
+    async with Peer() as peer, unfollowed_way(tmp_path, peer, monkeypatch) as here:
         here.see()
         await asyncio.sleep(5 * uploader.FOLLOWED_S)  # fixed: nothing may come
         assert peer.through == 1
