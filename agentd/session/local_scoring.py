@@ -19,6 +19,7 @@ import structlog
 from agentd.core.errors import UsageError
 from agentd.journal.recorder import Recorder
 from common.regular_file import NotRegularError, read_regular
+from detectors.matchers.faults import describe_consequence
 from detectors.model.errors import DetectorError
 from detectors.model.types import Event
 
@@ -113,8 +114,9 @@ class Edge:
             )
             return
         for alarm in outcome.alarms:
+            consequence = describe_consequence(alarm.error)
             log.warning(
-                "A matcher failed on a text from agent or page; it counts as no match.",
+                f"A matcher failed on a text from agent or page; {consequence}.",
                 **alarm._asdict(),
             )
         for reward in outcome.rewards:

@@ -51,6 +51,7 @@ from api.rewards.ledger import ESCALATING, TOTAL, Ledger
 from api.rewards.tables import milestones, rewards
 from api.verdicts.escalations import RELEASE, queueing
 from detectors.engine.engine import Engine
+from detectors.matchers.faults import describe_consequence
 from detectors.model.codec import sha256
 from detectors.model.types import Segment
 
@@ -349,8 +350,9 @@ class Log:
         self._metrics.appended(count, [row["status"] for row in final], len(rows["milestones"]))
         for alarm in found.alarms:
             self._metrics.matcher_failures.labels(alarm.matcher, alarm.error).inc()
+            consequence = describe_consequence(alarm.error)
             log.warning(
-                "A matcher failed on a text from agent or page; it counts as no match.",
+                f"A matcher failed on a text from agent or page; {consequence}.",
                 alarm="matcher_failed",
                 episode=live.episode,
                 **alarm._asdict(),

@@ -12,7 +12,7 @@ from api.verdicts.recorded import Playback
 from detectors.engine.conditions import Conditions
 from detectors.engine.engine import Engine
 from detectors.engine.gaps import NEVER_REPORTED, is_never_reported
-from detectors.model.errors import BudgetError
+from detectors.matchers.faults import describe_consequence
 from detectors.model.kinds import KINDS
 from detectors.model.rewards import PARTLY, total
 from detectors.model.types import Alarm, Event, Milestone, Reward
@@ -158,13 +158,12 @@ class _Why:
         yield from self._not_paid(n, spec, unknown)
 
     def _failed_matchers(self, n: int) -> Iterator[str]:
-        """Say which matchers of milestone ``n`` failed, so that an event counted as no match."""
+        """Say which matchers of milestone ``n`` failed, and what that counts as."""
         rules = {node.rule.name for node in self._rules.nodes if node.owner == n}
         for alarm in self._alarms:
-            # Whether what is over its budget matches is not known: the step has that as its reason.
-            if alarm.rule in rules and alarm.error != BudgetError.__name__:
+            if alarm.rule in rules:
                 failed = f"a matcher of {alarm.rule} ({alarm.matcher}) failed: {alarm.error}"
-                yield f"event {alarm.seq}: {failed}; that counts as no match"
+                yield f"event {alarm.seq}: {failed}; {describe_consequence(alarm.error)}"
 
     def _is_whole(self, n: int, spec: MilestoneSpec) -> bool:
         """Whether a milestone that was reached leaves nothing to explain: it pays no more, or is a

@@ -48,6 +48,13 @@ def report_fault(fault: Fault) -> None:
         found.append(fault)
 
 
+def describe_consequence(error: str) -> str:
+    """Return what an error of this name counts as, for the end of a sentence about it."""
+    if error == BudgetError.__name__:
+        return "whether it matches is not known"
+    return "it counts as no match"
+
+
 def answers(otherwise: object) -> Callable[[Method], Method]:
     """Make a method give ``otherwise`` where it fails, and report the `Fault`."""
 

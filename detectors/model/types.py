@@ -84,8 +84,8 @@ class Condition:
 
 
 class Alarm(NamedTuple):
-    """A matcher of ``rule`` failed on what event ``seq`` has from agent or page: it counted as no
-    match. The names of matcher and error; no word of the text."""
+    """A matcher of ``rule`` failed on what event ``seq`` has from agent or page. The names of
+    matcher and error; no word of the text."""
 
     seq: int
     rule: str

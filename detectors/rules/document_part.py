@@ -22,7 +22,7 @@ from detectors.sdk.file_reads import (
     read_keys,
     tell_verdict,
 )
-from detectors.sdk.reader_facts import PARTS, explain_unknown
+from detectors.sdk.reader_facts import PARTS, explain_unknown_facts
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -37,7 +37,7 @@ class DocumentPartArgs(ReadArgs):
 
     def explain_mismatches(self) -> Iterator[tuple[str, str]]:
         """Yield the argument and what is expected for each property that no such part has."""
-        for expected in explain_unknown(self.has, PARTS[self.unit], f"a {self.unit}"):
+        for expected in explain_unknown_facts(self.has, PARTS[self.unit], f"a {self.unit}"):
             yield "has", expected
 
 

@@ -13,7 +13,7 @@ from detectors.model.safe_json import as_list, mapping
 from detectors.model.three_valued import any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.kept_back import explain_unknown
+from detectors.sdk.kept_back import explain_unknown_address
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import ENDS, LOST, is_servers
 from detectors.sdk.world import World
@@ -55,7 +55,7 @@ def other_request_made(event: Event, world: World, args: OtherRequestMadeArgs) -
         raise UnseenError(LOST, reading)
     elif None in found:
         urls = [str(hop.get("url")) for hop in (*hops, data)]
-        raise UnseenError(explain_unknown(max(urls, key=len)), reading)
+        raise UnseenError(explain_unknown_address(max(urls, key=len)), reading)
 
 
 def _end_of(event: Event) -> Literal["taken", "lost", "refused"]:

@@ -14,7 +14,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.kept_back import explain_unknown
+from detectors.sdk.kept_back import explain_unknown_address
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import (
     CERTAIN,
@@ -140,7 +140,7 @@ def _doubt(
         return None
     if has_file is None:
         return why_unknown(hop)
-    led = CERTAIN if is_accepted else explain_unknown(str(event.data.get("url")))
+    led = CERTAIN if is_accepted else explain_unknown_address(str(event.data.get("url")))
     return join_doubts((doubt, led))
 
 
@@ -155,7 +155,7 @@ def _judge(hop: Mapping[str, object], args: RequestAcceptedArgs, *, lost: bool) 
         return None
     sent = judge_body(hop, args.body, args.body_as, args.repeated)
     came = CERTAIN if lost else judge_answer(hop, args.answer)
-    return join_doubts((sent, came, CERTAIN if is_there else explain_unknown(url)))
+    return join_doubts((sent, came, CERTAIN if is_there else explain_unknown_address(url)))
 
 
 def _accepted(

@@ -17,7 +17,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
-from detectors.sdk.kept_back import explain_unknown
+from detectors.sdk.kept_back import explain_unknown_address
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import (
     CERTAIN,
@@ -269,7 +269,7 @@ def _judge_address(url: object, wanted: AddressesMatch | None) -> str | None:
     """Return the doubt that remains of an address, as `_judge` does of the request."""
     is_so = True if wanted is None else wanted.judge(str(url))
     if is_so is None:
-        return explain_unknown(str(url))
+        return explain_unknown_address(str(url))
     return CERTAIN if is_so else None
 
 

@@ -13,7 +13,7 @@ from detectors.matchers.url import url_key
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.kept_back import explain_unknown
+from detectors.sdk.kept_back import explain_unknown_address
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.request_facts import (
     ENDS,
@@ -80,7 +80,7 @@ def state_accepted(event: Event, world: World, args: StateAcceptedArgs) -> Itera
     if lost:
         raise UnseenError(LOST, could)
     if is_there is None:
-        raise UnseenError(explain_unknown(str(data.get("url"))), could)
+        raise UnseenError(explain_unknown_address(str(data.get("url"))), could)
     if is_partial(data.get("body")):
         raise UnseenError(PARTIAL, reading._replace(level=1.0))
     if could.level > reading.level:

@@ -13,7 +13,7 @@ from detectors.matchers import AddressTextMatch, UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.kept_back import explain_unknown
+from detectors.sdk.kept_back import explain_unknown_address
 from detectors.sdk.world import World
 
 NAVIGATED = "page.navigated"
@@ -129,7 +129,7 @@ def reading_if(is_there: bool | None, reading: Reading, address: str) -> Iterato
     """Yield ``reading`` where ``address`` is the wanted one. Raises `UnseenError` for None: that
     hangs on the end of one that is too long, or on what was masked in it."""
     if is_there is None:
-        raise UnseenError(explain_unknown(address), reading)
+        raise UnseenError(explain_unknown_address(address), reading)
     if is_there:
         yield reading
 

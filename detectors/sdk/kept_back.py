@@ -23,8 +23,8 @@ MASKED = "what is asked for is a secret, kept back"
 SECRET_COPY = "what was copied is a secret, kept back"
 
 
-def explain_unknown(address: str) -> str:
-    """Say why nobody knows whether an address is the wanted one."""
+def explain_unknown_address(address: str) -> str:
+    """Return why nobody knows whether an address is the wanted one, for `UnseenError`."""
     return CUT_OFF if len(address) > MAX_ADDRESS else MASKED
 
 

@@ -1,5 +1,5 @@
-"""The facts that readers tell of each format, so that a condition on another is refused, not never
-met."""
+"""The facts that readers report of each format: a condition on any other can never hold, and is
+refused with the task."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def formats_of(format: str | None, made: TextMatch | None) -> tuple[str, ...]:
     return tuple(one for one in FACTS if made is None or made.matches(one))
 
 
-def explain_unknown(facts: FactsMatch | None, known: Collection[str], of: str) -> Iterator[str]:
+def explain_unknown_facts(
+    facts: FactsMatch | None, known: Collection[str], of: str
+) -> Iterator[str]:
     """Yield what is expected for each fact that is none of ``known``; ``of`` says what has
     these."""
     for path, _wanted in () if facts is None else facts.facts:
@@ -61,6 +63,8 @@ def explain_unknown(facts: FactsMatch | None, known: Collection[str], of: str) -
 
 
 def explain_unknown_of_files(facts: FactsMatch | None, formats: Collection[str]) -> Iterator[str]:
-    """Yield as `explain_unknown` for the facts of a file of one of the formats."""
+    """Yield as `explain_unknown_facts` for the facts of a file of one of the formats."""
     known = {name for one in formats for name in FACTS.get(one, ())}
-    return explain_unknown(facts, known, " or ".join(formats) if len(formats) < 4 else "files")
+    return explain_unknown_facts(
+        facts, known, " or ".join(formats) if len(formats) < 4 else "files"
+    )

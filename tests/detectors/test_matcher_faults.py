@@ -71,7 +71,7 @@ def test_what_a_matcher_throws_is_no_match_and_an_alarm() -> None:
     explained, _ = of_events(rules, log(*episode([answered("3.00")])), "ep_1")
     assert (
         explained[1].became[0]
-        == "event 3: a matcher of answer_matches (Money) failed: InvalidOperation; that counts as"
+        == "event 3: a matcher of answer_matches (Money) failed: InvalidOperation; it counts as"
         " no match"
     )
 
