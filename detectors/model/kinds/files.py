@@ -111,8 +111,8 @@ class FolderMoved(AtPath, MovedFrom):
 
 @FILES.kind("folder.deleted")
 class FolderDeleted(AtPath):
-    """The folder is gone; `unseen`: it came while it was watched for, and nothing was seen in it:
-    what came and went there before anybody could look is not known."""
+    """The folder is gone; `unseen`: it was created while its root was watched, and no file was seen
+    in it, so that a file that came and went before the daemon could look is not known."""
 
     baseline: NotRequired[bool]
     unseen: NotRequired[bool]
