@@ -90,18 +90,25 @@ class Broadcast:
                 await self._news.wait()
                 self._news.clear()
                 while self._waiting:
-                    together = _take(self._waiting)
-                    await conn.execute(
-                        "SELECT pg_notify($1, $2)",
-                        CHANNEL,
-                        orjson.dumps([self._me, list(map(orjson.Fragment, together))]).decode(),
-                    )
-                    for encoded in together:
-                        del self._waiting[encoded]
+                    await self._notify(conn)
                     await asyncio.sleep(PAUSE_S)
         finally:
             with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 await conn.close(timeout=1.0)
+
+    async def _notify(self, conn: asyncpg.Connection) -> None:
+        """Send the first of the changes that wait; they wait on where that fails."""
+        together = _take(self._waiting)
+        # Before it is sent: a change that is told again meanwhile is to be sent again, as the
+        # others may look between the two.
+        for encoded in together:
+            del self._waiting[encoded]
+        payload = orjson.dumps([self._me, list(map(orjson.Fragment, together))]).decode()
+        try:
+            await conn.execute("SELECT pg_notify($1, $2)", CHANNEL, payload)
+        except BaseException:
+            self._waiting = dict.fromkeys([*together, *self._waiting])
+            raise
 
     def _on_notification(self, payload: str) -> None:
         """Wake who waits for what another replica told."""
