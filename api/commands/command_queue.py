@@ -130,7 +130,10 @@ def _next_said(changed: Change, after: int) -> tuple[Change, list[dict[str, Any]
 
 def _seq_said(grown: Change, number: int) -> tuple[int | None, Change | None]:
     """Return the event that the command became, where a change of the log says so, and the change
-    that is still to come; None for the latter where one did not say what it brought."""
+    that is still to come; None for the latter where one did not say what it brought, or none came
+    at all: its word may be lost."""
+    if not grown.is_set():
+        return None, None
     while grown.is_set() and grown.following is not None:
         if grown.said is None:
             return None, None
