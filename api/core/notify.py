@@ -2,7 +2,8 @@
 
 Take `Notifier.watch` first, look second, wait third: a change between the look and the wait is then
 not missed. Where a change says what it is, whoever waited need not look: the change after it is
-`Change.following`, so that none in between is missed either.
+`Change.following`, so that none in between is missed either; after `MAX_FOLLOWING` of them one
+looks again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ Said = Mapping[str, Any]
 """What a change says of itself, in values that JSON has."""
 
 
+MAX_FOLLOWING = 256
+"""Changes that whoever holds an old one keeps in memory: a stream whose reader is slow holds one
+for as long as it sends."""
 LOG = "log"
 
 
@@ -87,10 +91,12 @@ class Deadline:
 class Change(asyncio.Event):
     """The next change of a topic, set as it comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: int = 0) -> None:
         super().__init__()
         self.said: Said | None = None  # None: whoever wants to know looks
-        self.following: Change | None = None  # once it is set, unless nobody may wait any more
+        self.number = number  # among those that follow one another
+        # Once it is set; None where `MAX_FOLLOWING` came before it: whoever watches again looks.
+        self.following: Change | None = None
 
 
 class Notifier:
@@ -155,7 +161,8 @@ class Notifier:
         change = self._changes.pop(topic, None)
         if change is not None:
             change.said = said
-            change.following = self._changes[topic] = Change()
+            if change.number < MAX_FOLLOWING:
+                change.following = self._changes[topic] = Change(change.number + 1)
             change.set()
 
     async def wait(self, change: Change, seconds: float) -> bool:

@@ -9,10 +9,12 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from api.commands.command_queue import CommandNews
 from api.commands.store import Commands
+from api.commands.tables import commands
+from api.core import notify
 from api.core.notify import Notifier, Said, commands_of
 from api.http.support import while_known
 from tests.api.service import Service, Store, events, frames, running, until
@@ -215,6 +217,36 @@ async def test_what_became_of_a_command_is_heard_without_a_look_at_the_database(
         answer = (await begun).json()
     assert (answer["seq"], answer["step"]) == (1, 0)
     assert "SELECT" not in seen
+
+
+async def test_a_command_whose_word_is_lost_is_looked_for_again(service: Service) -> None:
+    """A replica that is killed after its commit tells nobody."""
+    id, _ = await service.open()
+    service.app.state.notifier.spread(lambda *_: None, 0.05)
+    begun = asyncio.create_task(begin(service, id, 0, wait_ms=5_000))
+    await until(lambda: service.app.state.notifier.waiting == 1)
+    async with service.app.state.parts.database.write() as conn:
+        journalled = update(commands).where(commands.c.episode == id).values(seq=1)
+        await conn.execute(journalled)
+    assert (await begun).json()["seq"] == 1
+
+
+async def test_each_of_many_commands_comes_once_where_the_daemon_reads_slowly(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than are kept for whoever holds an old change."""
+    monkeypatch.setattr(notify, "MAX_FOLLOWING", 3)
+    id, _ = await service.open()
+    async with aclosing(
+        service.app.state.parts.channel.follow_commands(id, 0, lambda: False)
+    ) as news:
+        assert (await anext(news)).commands == []
+        for n in range(10):
+            await say(service, id, str(n))
+        heard: list[int] = []
+        while len(heard) < 10:
+            heard += [command["command"] for command in (await anext(news)).commands]
+    assert heard == list(range(1, 11))
 
 
 def telling(service: Service, episode: str, *said: Said | None) -> None:

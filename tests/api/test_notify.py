@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.core.notify import Change, Notifier, Said, Topic
+from api.core.notify import MAX_FOLLOWING, Change, Notifier, Said, Topic
 
 TOPIC: Topic = ("log", "ep_1")
 
@@ -34,6 +34,15 @@ def test_who_watches_later_hears_what_comes_later() -> None:
     notifier.tell(TOPIC, {"n": 2})
     assert first.following is later
     assert said_since(later) == [{"n": 2}]
+
+
+def test_an_old_change_keeps_no_more_than_so_many_in_memory() -> None:
+    """A stream whose reader is slow holds one while the whole fleet appends."""
+    notifier = Notifier()
+    oldest = notifier.watch(TOPIC)
+    for n in range(10 * MAX_FOLLOWING):
+        notifier.tell(TOPIC, {"n": n})
+    assert said_since(oldest) == [{"n": n} for n in range(MAX_FOLLOWING + 1)]
 
 
 def test_deleted_episodes_are_a_change_of_which_nothing_is_said() -> None:
