@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from api.db.held_connections import HeldConnections
@@ -84,6 +85,17 @@ async def test_a_connection_that_the_server_closed_is_lent_to_nobody(engine: Asy
         await until(driver.is_closed)
     for _ in range(COUNT):
         assert await backend(held) != first
+    await held.close()
+
+
+async def test_who_waits_too_long_is_told_so(engine: AsyncEngine) -> None:
+    """A server that hangs would else keep every request that reads waiting for ever."""
+    held = HeldConnections(engine, COUNT, wait_s=0.1)
+    async with held.borrow(), held.borrow():
+        with pytest.raises(PoolTimeoutError, match="no connection came free in 0.1 s"):
+            async with held.borrow():
+                pass
+    assert await backend(held)
     await held.close()
 
 
