@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from agentd.core.source import SourceLostError
 from agentd.sources.cdp.transport.carrier import Carrier, Inbox
-from agentd.sources.cdp.transport.wire import Message, whole
+from common.devtools_messages import Message, replace_halves
 
 INSIDE = "Target.receivedMessageFromTarget"
 EVENTS = (
@@ -112,6 +112,6 @@ def telling(inbox: Inbox, method: str) -> Callable[[Message | None], None]:
         """Put one event of DevTools into the inbox, with texts that can be written down."""
         message: Message = {"method": method, "params": params or {}}
         # What comes inside is read as text later; elsewhere a title may hold half a character.
-        inbox.put(message if method == INSIDE else whole(message))
+        inbox.put(message if method == INSIDE else replace_halves(message))
 
     return listener

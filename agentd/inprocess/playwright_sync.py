@@ -19,7 +19,7 @@ from agentd.core.errors import UsageError
 from agentd.core.source import SourceLostError
 from agentd.inprocess.harness import EVENTS, telling
 from agentd.sources.cdp.transport.carrier import Carrier, Inbox
-from agentd.sources.cdp.transport.wire import Message
+from common.devtools_messages import Message
 
 
 class SyncPlaywright:

@@ -19,9 +19,11 @@ import orjson
 from websockets.exceptions import ConnectionClosedError, WebSocketException
 from websockets.version import version
 
+from common.devtools_messages import decode_message
 from common.scratch import scratch_folder
 from detectors.matchers import url_matches
-from detectors.task.language import ProbeSpec, Task
+from detectors.model.kinds.limits import MAX_PROBE_BYTES
+from detectors.task.language import ProbeSpec, ScriptSpec, Task
 from detectors.task.script_calls import refusal, refused_calls
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ TOTAL_S = 30.0
 """What the browser's start and all expressions may take together, in seconds."""
 EVALUATE_MS = 500
 DRAW_S = 3.0
-"""How long an expression that throws is tried again on a page that has loaded: it may still draw
-what the expression reads."""
+"""How long expressions that throw are tried again on a page that has loaded: it may still draw what
+they read."""
 RETRY_S = 0.2
 MAX_VALUE = 2_000
 """Characters of a value that are shown."""
@@ -58,6 +60,10 @@ _SHORT = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 
 class NotTriedError(Exception):
     """Why no expression was tried."""
+
+
+class _CallError(Exception):
+    """Why the browser did not do what it was asked for, in its words."""
 
 
 def script_probes(task: Task) -> list[tuple[str, str]]:
@@ -95,11 +101,12 @@ def try_expressions(probes: Sequence[tuple[str, str]], total_s: float = TOTAL_S)
 
 class ProbeTrial(NamedTuple):
     """What came of a probe's expression on a page: ``problem``, or else ``answer``, its value as
-    JSON."""
+    JSON. ``may_change``: the page may still draw what the expression reads."""
 
     path: str
     answer: str = ""
     problem: str = ""
+    may_change: bool = False
 
 
 def try_on_page(task: Task, address: str, total_s: float = TOTAL_S) -> Iterator[ProbeTrial]:
@@ -107,37 +114,48 @@ def try_on_page(task: Task, address: str, total_s: float = TOTAL_S) -> Iterator[
     asked: in a world of its own, refused if it would write. Raises `NotTriedError`, also where the
     page can't be loaded."""
     with _open_tab(total_s) as tab:
-        url = tab.load(address)
+        tab.load(address)
+        until = time.monotonic() + DRAW_S
         for n, probe in enumerate(task.probes):
             if probe.script is None:
                 continue
-            if url_matches(probe.script.url, url, task.origin):
-                yield _try_probe(tab, _path(n, probe), probe.script.expression)
-            else:
-                yield ProbeTrial(_path(n, probe), problem=f"it is not asked on {url}: see its url")
+            trial = _try_script(tab, _path(n, probe), probe.script, task.origin)
+            while trial.may_change and time.monotonic() < until:
+                time.sleep(RETRY_S)
+                trial = _try_script(tab, _path(n, probe), probe.script, task.origin)
+            yield trial
 
 
-def _try_probe(tab: _Tab, path: str, expression: str) -> ProbeTrial:
-    """Evaluate an expression on the page of the tab, for as long as the page may still draw."""
-    until = time.monotonic() + DRAW_S
-    while True:
-        reply = tab.evaluate(expression)
-        if "exceptionDetails" not in reply:
-            return _trial_of(path, reply.get("result", {}))
-        said = _thrown(reply)
-        if _is_refused(said):
-            return ProbeTrial(path, problem=refusal(expression))
-        if said.startswith("SyntaxError") or time.monotonic() > until:
-            return ProbeTrial(path, problem=f"the expression threw {said[:200]}")
-        time.sleep(RETRY_S)
+def _try_script(tab: _Tab, path: str, script: ScriptSpec, origin: str | None) -> ProbeTrial:
+    """Evaluate a probe's expression once, where the tab shows an address that the probe names."""
+    try:
+        url = tab.find_url()
+        if not url_matches(script.url, url, origin):
+            return ProbeTrial(
+                path, problem=f"it is not asked on {url}: see its url", may_change=True
+            )
+        reply = tab.evaluate(script.expression)
+    except _CallError as error:
+        return ProbeTrial(path, problem=f"the browser gave no answer: {error}", may_change=True)
+    if "exceptionDetails" not in reply:
+        return _trial_of(path, reply["result"])
+    said = _thrown(reply)
+    if _is_refused(said):
+        return ProbeTrial(path, problem=refusal(script.expression))
+    problem = f"the expression threw {said[:200]}"
+    return ProbeTrial(path, problem=problem, may_change=not said.startswith("SyntaxError"))
 
 
 def _trial_of(path: str, result: dict[str, Any]) -> ProbeTrial:
-    """What a value is as JSON; one that is none is a problem."""
-    kind = result.get("type")
+    """What a value is as JSON; one that is none, or that no daemon records, is a problem."""
+    kind = result["type"]
     if kind in ("function", "symbol", "bigint"):
         return ProbeTrial(path, problem=f"the expression is worth a {kind}, which is no JSON")
-    return ProbeTrial(path, orjson.dumps(result.get("value")).decode()[:MAX_VALUE])
+    answer = orjson.dumps(result.get("value"))
+    if len(answer) > MAX_PROBE_BYTES:
+        problem = f"got a value of {len(answer)} bytes, expected at most {MAX_PROBE_BYTES}"
+        return ProbeTrial(path, problem=problem)
+    return ProbeTrial(path, answer.decode()[:MAX_VALUE])
 
 
 def _thrown(reply: dict[str, Any]) -> str:
@@ -170,7 +188,7 @@ def _open_tab(total_s: float) -> Iterator[_Tab]:
             ) as socket,
         ):
             yield _Tab(socket, deadline)
-    except (OSError, TimeoutError, WebSocketException) as error:
+    except (OSError, TimeoutError, WebSocketException, _CallError) as error:
         raise NotTriedError(f"{executable}: {type(error).__name__} {error}") from None
 
 
@@ -179,36 +197,43 @@ class _Tab:
 
     def __init__(self, socket: ClientConnection, deadline: float) -> None:
         self._socket, self._deadline = socket, deadline
-        self._events: list[str] = []
         self._session: str | None = None
-        self._context: dict[str, object] = {}
-        self._target = self._call("Target.createTarget", url="about:blank").get("targetId")
-        attached = self._call("Target.attachToTarget", targetId=self._target, flatten=True)
-        self._session = attached.get("sessionId")
+        self._documents: set[str] = set()  # loaders of those that the tab has shown
+        self._is_loaded = False
+        self._frame: str | None = None
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self._call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
 
-    def load(self, address: str) -> str:
-        """Load a page and wait for it; return where it came to lie. Raises `NotTriedError`."""
+    def load(self, address: str) -> None:
+        """Load a page and wait for it. Raises `NotTriedError`."""
         self._call("Page.enable")
-        reply = self._call("Page.navigate", url=address)
-        if "errorText" in reply or "frameId" not in reply:
-            raise NotTriedError(f"{address}: {reply.get('errorText', 'this is no address')}")
-        while "Page.loadEventFired" not in self._events:
-            self._receive()
-        world = self._call(
-            "Page.createIsolatedWorld", frameId=reply["frameId"], worldName="milestoned check"
-        )
-        self._context = {"contextId": world["executionContextId"]}
-        info = self._call("Target.getTargetInfo", targetId=self._target)
-        return str(info["targetInfo"]["url"])
+        try:
+            reply = self._call("Page.navigate", url=address)
+        except _CallError:
+            raise NotTriedError(f"{address}: this is no address") from None
+        if "errorText" in reply:
+            raise NotTriedError(f"{address}: {reply['errorText']}")
+        try:
+            while not self._is_loaded or reply["loaderId"] not in self._documents:
+                self._receive()
+        except TimeoutError:
+            raise NotTriedError(f"{address}: the page did not load in time") from None
+        self._frame = reply["frameId"]
+
+    def find_url(self) -> str:
+        """The address that the tab shows now."""
+        history = self._call("Page.getNavigationHistory")
+        return str(history["entries"][history["currentIndex"]]["url"])
 
     def evaluate(self, expression: str) -> dict[str, Any]:
         """The reply to the evaluation of an expression that may not change anything. Raises
-        `NotTriedError` for one that is too large: the tab is gone then."""
+        `_CallError` for one that takes too long or whose value can't be told, and `NotTriedError`
+        for a value that is too large: the tab is gone then."""
         how = {"throwOnSideEffect": True, "timeout": EVALUATE_MS, "silent": True}
-        by_value = {"returnByValue": True} if self._context else {}
         try:
             return self._call(
-                "Runtime.evaluate", expression=expression, **how, **by_value, **self._context
+                "Runtime.evaluate", expression=expression, **how, **self._make_world()
             )
         except ConnectionClosedError as error:
             if error.sent is None or error.sent.code != TOO_BIG:
@@ -217,8 +242,18 @@ class _Tab:
                 f"{expression[:80]}: got a value of more than {MAX_ANSWER >> 20} MiB"
             ) from None
 
+    def _make_world(self) -> dict[str, object]:
+        """Where an expression is evaluated, and how its value is told: of a page that was loaded in
+        a world of its own, of the document that it shows now."""
+        if self._frame is None:
+            return {}
+        world = self._call(
+            "Page.createIsolatedWorld", frameId=self._frame, worldName="milestoned check"
+        )
+        return {"contextId": world["executionContextId"], "returnByValue": True}
+
     def _call(self, method: str, **params: object) -> dict[str, Any]:
-        """Send a command, and wait for its own answer."""
+        """Send a command, and wait for its own answer. Raises `_CallError`."""
         message: dict[str, object] = {"id": 1, "method": method, "params": params}
         if self._session is not None:
             message["sessionId"] = self._session
@@ -226,14 +261,21 @@ class _Tab:
         while True:
             reply = self._receive()
             if reply.get("id") == 1:
-                result: dict[str, Any] = reply.get("result", {})
+                if "error" in reply:
+                    raise _CallError(reply["error"]["message"])
+                result: dict[str, Any] = reply["result"]
                 return result
 
     def _receive(self) -> dict[str, Any]:
-        """Wait for the next message; note which event it is."""
+        """Wait for the next message; note what it says of the tab's document."""
         wait_s = max(0.0, self._deadline - time.monotonic())
-        message: dict[str, Any] = orjson.loads(self._socket.recv(timeout=wait_s))
-        self._events.append(str(message.get("method")))
+        message = decode_message(self._socket.recv(timeout=wait_s))
+        frame = message.get("params", {}).get("frame", {})
+        if message.get("method") == "Page.frameNavigated" and "parentId" not in frame:
+            self._documents.add(frame["loaderId"])
+            self._is_loaded = False
+        elif message.get("method") == "Page.loadEventFired":
+            self._is_loaded = True
         return message
 
 
@@ -299,7 +341,10 @@ def _address(process: subprocess.Popen[bytes], port_file: Path, deadline: float)
 def _problems(tab: _Tab, probes: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield a problem for each probe's expression that is no JavaScript, or that would write."""
     for path, expression in probes:
-        said = _thrown(tab.evaluate(expression))
+        try:
+            said = _thrown(tab.evaluate(expression))
+        except _CallError:  # on the page it is meant for it may end
+            continue
         if _is_refused(said):
             yield f"{path}: {refusal(expression)}"
         elif said.startswith("SyntaxError"):

@@ -92,7 +92,7 @@ async def test_who_waits_too_long_is_told_so(engine: AsyncEngine) -> None:
     """A server that hangs would else keep every request that reads waiting for ever."""
     held = HeldConnections(engine, COUNT, wait_s=0.1)
     async with held.borrow(), held.borrow():
-        with pytest.raises(PoolTimeoutError, match="no connection came free in 0.1 s"):
+        with pytest.raises(PoolTimeoutError, match=r"no connection came free in 0\.1 s"):
             async with held.borrow():
                 pass
     assert await backend(held)

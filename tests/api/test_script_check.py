@@ -4,6 +4,7 @@ there is one."""
 from __future__ import annotations
 
 import tempfile
+import threading
 from pathlib import Path
 
 import orjson
@@ -23,6 +24,9 @@ TASK = {
     "origin": "http://127.0.0.1:8000",
     "milestones": [{"id": "a", "when": {"probe_answers": {"probe": "it", "value": 1}}}],
 }
+
+
+PROBE = {"id": "it", "script": {"url": "/cart", "expression": "document.title"}}
 
 
 def checked(folder: Path, expression: str) -> int:
@@ -76,6 +80,11 @@ ON_PAGE = [
     ("document.querySelector('#total').closest('body').tagName", None, "write a loop"),
     ("document.body.remove()", None, "the browser refuses the expression"),
     ("() => 1", None, "the expression is worth a function, which is no JSON"),
+    ("(() => { while (true); })()", None, "the browser gave no answer: Execution was terminated"),
+    ("[1n]", None, "the browser gave no answer: Object couldn't be returned by value"),
+    ("'x'.repeat(65535)", None, "got a value of 65537 bytes, expected at most 65536"),
+    ("undefined", None, ""),
+    (r"'\ud800!'", "\ufffd!", ""),
 ]
 """An expression, what it is worth on the page, or what is wrong with it. What is drawn late is
 waited for; what the page's own script keeps is not seen."""
@@ -100,14 +109,55 @@ def test_an_expression_is_tried_on_the_author_s_own_page(
 
 @pytest.mark.browser
 @needs_chromium
+def test_an_expression_is_tried_where_the_page_goes_on_to_by_itself() -> None:
+    """The address that is asked for may only lead to the one that is meant."""
+    leads_on = b"<script>setTimeout(() => { location = '/cart' }, 1)</script>"
+    with serve_pages(lambda path: SHOP if path == "/cart" else leads_on) as origin:
+        task = check_task(TASK | {"origin": origin, "probes": [PROBE]})
+        (trial,) = try_on_page(task, f"{origin}/")
+    assert (trial.answer, trial.problem) == ('"Cart"', "")
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_what_a_page_has_to_draw_is_waited_for_once_not_for_each_probe() -> None:
+    """Ten that throw took as long as the whole check may: it ended as if none was tried."""
+    script = {"url": "/cart", "expression": "document.querySelector('#none').textContent"}
+    probes = [{"id": id, "script": script} for id in ("it", *"abcdefghi")]
+    with serve_pages(lambda _: SHOP) as origin:
+        task = check_task(TASK | {"origin": origin, "probes": probes})
+        trials = list(try_on_page(task, f"{origin}/cart", total_s=20.0))
+    assert len([trial for trial in trials if "TypeError" in trial.problem]) == len(probes)
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_a_page_that_does_not_load_is_said_to() -> None:
+    ended = threading.Event()
+
+    def page_of(path: str) -> bytes:
+        if path == "/slow.png":
+            ended.wait()
+        return b"<img src=/slow.png>"
+
+    with serve_pages(page_of) as origin:
+        task = check_task(TASK | {"origin": origin, "probes": [PROBE]})
+        try:
+            with pytest.raises(NotTriedError, match="/cart: the page did not load in time"):
+                list(try_on_page(task, f"{origin}/cart", total_s=5.0))
+        finally:
+            ended.set()
+
+
+@pytest.mark.browser
+@needs_chromium
 def test_the_check_prints_what_a_page_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Another page than the probe's, or one that can't be loaded, fails the check."""
-    probes = [{"id": "it", "script": {"url": "/cart", "expression": "document.title"}}]
     file = tmp_path / "t.json"
     with serve_pages(lambda _: SHOP) as origin:
-        file.write_bytes(orjson.dumps(TASK | {"origin": origin, "probes": probes}))
+        file.write_bytes(orjson.dumps(TASK | {"origin": origin, "probes": [PROBE]}))
         assert main(["task", "check", str(file), "--page", f"{origin}/cart"]) == 0
         assert f'{file}: probes[0].script.expression (probe it): "Cart"' in capsys.readouterr().out
         assert main(["task", "check", str(file), "--page", f"{origin}/other"]) == 1

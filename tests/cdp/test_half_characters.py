@@ -6,7 +6,7 @@ import orjson
 import pytest
 from playwright.async_api import Dialog, Page
 
-from agentd.sources.cdp.transport.connection import decode
+from common.devtools_messages import decode_message
 from tests.cdp.site import Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -39,5 +39,5 @@ async def test_halves_of_characters_blind_nobody(browser: Chromium, page: Page, 
 
 def test_a_message_with_half_a_character_is_read() -> None:
     """As Chrome may write it."""
-    assert decode('{"a":"x\\ud800y","b":1}') == {"a": "x\ufffdy", "b": 1}
-    assert decode(b'{"a":"\\ud83d\\ude00"}') == {"a": "\U0001f600"}
+    assert decode_message('{"a":"x\\ud800y","b":1}') == {"a": "x\ufffdy", "b": 1}
+    assert decode_message(b'{"a":"\\ud83d\\ude00"}') == {"a": "\U0001f600"}

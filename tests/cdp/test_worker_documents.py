@@ -15,7 +15,8 @@ from agentd.sources.cdp.transport.address import websocket_address
 from agentd.sources.cdp.transport.connection import Connection
 from agentd.sources.cdp.transport.explicit_attach import ByHand
 from agentd.sources.cdp.transport.websocket import WebSocketWire
-from agentd.sources.cdp.transport.wire import DevToolsWire, Message
+from agentd.sources.cdp.transport.wire import DevToolsWire
+from common.devtools_messages import Message
 from detectors.task.ruleset import Ruleset
 from tests.cdp.site import Answer, Site
 from tests.cdp.test_immunity import paid

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 import orjson
 
 from agentd.masking import Masker
+from detectors.model.kinds.limits import MAX_PROBE_BYTES
 from detectors.model.types import Json
-
-MAX_ANSWER_BYTES = 64 << 10
-"""Bytes of an answer that are read, and that its JSON may have."""
 
 
 class ProbeFailedError(Exception):
@@ -18,7 +16,7 @@ class ProbeFailedError(Exception):
 
 
 class ProbeAnswer(NamedTuple):
-    """``cut``: there was more than `MAX_ANSWER_BYTES`, and nothing of it is told: part of a fact is
+    """``cut``: there was more than `MAX_PROBE_BYTES`, and nothing of it is told: part of a fact is
     another one."""
 
     value: Any
@@ -51,9 +49,9 @@ def answer_fields(answer: ProbeAnswer, masker: Masker) -> KeptAnswer:
     if not answer.cut:
         value = masker.mask_json(answer.value)
         try:
-            long = len(orjson.dumps(value)) > MAX_ANSWER_BYTES
+            long = len(orjson.dumps(value)) > MAX_PROBE_BYTES
         except TypeError:  # half a surrogate pair, which a page can hold
-            long = len(repr(value)) > MAX_ANSWER_BYTES
+            long = len(repr(value)) > MAX_PROBE_BYTES
         if not long:
             return {"value": value}
     return {"value": None, "cut": True}

@@ -14,7 +14,8 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from agentd.sources.probes.answer import MAX_ANSWER_BYTES, ProbeAnswer, ProbeFailedError, text_of
+from agentd.sources.probes.answer import ProbeAnswer, ProbeFailedError, text_of
+from detectors.model.kinds.limits import MAX_PROBE_BYTES
 
 _KEPT = (
     "PATH HOME USER LANG LC_ALL TZ TMPDIR DISPLAY XAUTHORITY XDG_RUNTIME_DIR"
@@ -51,7 +52,7 @@ class CommandProbe:
         try:
             assert process.stdout is not None
             out = await _bounded(process.stdout)
-            if len(out) > MAX_ANSWER_BYTES:
+            if len(out) > MAX_PROBE_BYTES:
                 return ProbeAnswer(None, cut=True)
             code = await process.wait()
         finally:
@@ -61,9 +62,7 @@ class CommandProbe:
             # what fled may hold it.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(REAP_S):
-                    while process.stdout is not None and await process.stdout.read(
-                        MAX_ANSWER_BYTES
-                    ):
+                    while process.stdout is not None and await process.stdout.read(MAX_PROBE_BYTES):
                         pass
                     await process.wait()
         return ProbeAnswer({"exit": code, "out": text_of(out, self._as, "its output")})
@@ -72,8 +71,8 @@ class CommandProbe:
 async def _bounded(stream: asyncio.StreamReader) -> bytes:
     """Read up to one byte more than an answer may have."""
     out = b""
-    while len(out) <= MAX_ANSWER_BYTES and (
-        chunk := await stream.read(MAX_ANSWER_BYTES + 1 - len(out))
+    while len(out) <= MAX_PROBE_BYTES and (
+        chunk := await stream.read(MAX_PROBE_BYTES + 1 - len(out))
     ):
         out += chunk
     return out

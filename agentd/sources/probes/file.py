@@ -11,7 +11,8 @@ from pathlib import Path
 from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import Root, read_only, spot
-from agentd.sources.probes.answer import MAX_ANSWER_BYTES, ProbeAnswer, ProbeFailedError, text_of
+from agentd.sources.probes.answer import ProbeAnswer, ProbeFailedError, text_of
+from detectors.model.kinds.limits import MAX_PROBE_BYTES
 
 
 class FileProbe:
@@ -46,7 +47,7 @@ class FileProbe:
             data = _read(opened)
         finally:
             os.close(opened)
-        if len(data) > MAX_ANSWER_BYTES:
+        if len(data) > MAX_PROBE_BYTES:
             return ProbeAnswer(None, cut=True)
         return ProbeAnswer(text_of(data, self._as, self._path))
 
@@ -54,8 +55,8 @@ class FileProbe:
 def _read(opened: int) -> bytes:
     """Read up to one byte more than an answer may have."""
     data = b""
-    while len(data) <= MAX_ANSWER_BYTES and (
-        chunk := os.read(opened, MAX_ANSWER_BYTES + 1 - len(data))
+    while len(data) <= MAX_PROBE_BYTES and (
+        chunk := os.read(opened, MAX_PROBE_BYTES + 1 - len(data))
     ):
         data += chunk
     return data

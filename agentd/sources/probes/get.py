@@ -10,8 +10,9 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from agentd.sources.probes.answer import MAX_ANSWER_BYTES, ProbeAnswer, ProbeFailedError, text_of
+from agentd.sources.probes.answer import ProbeAnswer, ProbeFailedError, text_of
 from common.plain_answers import ASYNC_HOOKS, HEADERS
+from detectors.model.kinds.limits import MAX_PROBE_BYTES
 
 NAME = "milestoned-probe/1"
 """The User-Agent, by which a site's access log tells the daemon's requests from the agent's."""
@@ -81,7 +82,7 @@ async def _read(response: httpx.Response) -> ProbeAnswer:
     body = b""
     async for chunk in response.aiter_raw():
         body += chunk
-        if len(body) > MAX_ANSWER_BYTES:
+        if len(body) > MAX_PROBE_BYTES:
             return ProbeAnswer(None, cut=True)
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or kind.endswith("+json")

@@ -29,6 +29,8 @@ MAX_ADDRESS = 8_192
 MAX_WIDGET_NAME = 300
 MAX_ARGUMENT = 500
 MAX_DROPPED = 50
+MAX_PROBE_BYTES = 64 << 10
+"""Bytes of a probe's answer that are read, and that its JSON may have."""
 MAX_CLASSES = 20
 
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from agentd.sources.cdp.transport.wire import Message
+from common.devtools_messages import Message
 
 
 class Carrier(Protocol):

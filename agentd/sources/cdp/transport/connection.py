@@ -9,7 +9,8 @@ from typing import Any
 
 from agentd.core.source import SourceLostError
 from agentd.sources.cdp.transport.explicit_attach import ByHand
-from agentd.sources.cdp.transport.wire import DevToolsWire, Message, decode
+from agentd.sources.cdp.transport.wire import DevToolsWire
+from common.devtools_messages import Message
 
 Params = Mapping[str, Any]
 OnEvent = Callable[[str, str, Params], None]
@@ -106,4 +107,4 @@ def _forgive(reply: Reply) -> None:
         reply.exception()
 
 
-__all__ = ["CdpError", "Connection", "OnEvent", "OnReply", "Params", "Reply", "decode"]
+__all__ = ["CdpError", "Connection", "OnEvent", "OnReply", "Params", "Reply"]

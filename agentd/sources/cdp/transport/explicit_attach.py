@@ -19,7 +19,8 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from agentd.sources.cdp.transport.filters import Filter, passes
-from agentd.sources.cdp.transport.wire import DevToolsWire, Message
+from agentd.sources.cdp.transport.wire import DevToolsWire
+from common.devtools_messages import Message
 
 OWN = 1 << 29
 """The numbers of the commands from here; whoever speaks through it stays below."""

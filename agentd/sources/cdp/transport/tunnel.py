@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 import orjson
 
 from agentd.sources.cdp.transport.carrier import Carrier, Inbox
-from agentd.sources.cdp.transport.wire import Message, decode
+from common.devtools_messages import Message, decode_message
 
 OWN = 1 << 30
 """The tunnel numbers its own commands from here on; whoever speaks through it stays below."""
@@ -81,7 +81,7 @@ class Tunnel:
         params = message.get("params") or {}
         if method == "Target.receivedMessageFromTarget":
             if params["sessionId"] in self._parents:
-                yield from self._unpack(params["sessionId"], decode(params["message"]))
+                yield from self._unpack(params["sessionId"], decode_message(params["message"]))
             return
         if method == "Target.attachedToTarget":
             self._parents[params["sessionId"]] = session

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.version import version
 
 from agentd.core.source import SourceLostError
-from agentd.sources.cdp.transport.wire import Message, decode
+from common.devtools_messages import Message, decode_message
 
 OPEN_S = 10.0
 MAX_MESSAGE = 100 << 20
@@ -58,7 +58,7 @@ class WebSocketWire:
         writer = asyncio.create_task(self._write())
         try:
             async for raw in self._socket:
-                yield decode(raw)
+                yield decode_message(raw)
         except ConnectionClosed:
             pass
         finally:

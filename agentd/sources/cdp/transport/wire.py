@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
-from typing import Any, Protocol
+from typing import Protocol
 
-import orjson
-
-Message = dict[str, Any]
+from common.devtools_messages import Message
 
 
 class DevToolsWire(Protocol):
@@ -22,21 +19,3 @@ class DevToolsWire(Protocol):
 
     async def close(self) -> None:
         """End it; the browser detaches by itself from every target that was attached to over it."""
-
-
-def decode(raw: str | bytes) -> Message:
-    """One message; halves of characters (lone surrogates), which a page may put into a dialog or an
-    address, become U+FFFD instead of losing the message."""
-    try:
-        message: Message = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        text = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
-        message = whole(json.loads(text))
-    return message
-
-
-def whole(message: Message) -> Message:
-    """``message`` with U+FFFD for every half of a character in it."""
-    halves = json.dumps(message, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
-    made: Message = orjson.loads(halves.decode("utf-16-le", "replace"))
-    return made
