@@ -600,11 +600,11 @@ def test_a_document_of_a_worker_that_raced_is_the_server_s_or_a_gap_of_pages(
     assert [one.kind for one in pages] == told_late
 
 
-def waiting_document() -> Normaliser:
-    """A page whose document waits for a service worker."""
+def waiting_document(**about: str) -> Normaliser:
+    """A page whose document waits for a service worker; ``about``: more of its target."""
     fold = worker(kind="service_worker")
     at_worker(fold, "enable")
-    info = {"targetId": "T", "type": "page", "url": "", "title": ""}
+    info = {"targetId": "T", "type": "page", "url": "", "title": ""} | about
     list(fold.feed("", "Target.attachedToTarget", {"sessionId": "P", "targetInfo": info}))
     for moment in "WDdc":
         list(fold.feed(*about_document(5.0)[moment]))
@@ -635,6 +635,19 @@ def test_what_is_seen_in_a_document_that_waits_is_told_after_it() -> None:
     assert fold.take_unasked() == [], "workers are asked once"
     seen = [one.kind for one in fold.feed(*about_document(5.0)["h"])]
     assert seen == ["page.navigated", "page.loaded"]
+
+
+def test_what_a_prerendered_page_sends_does_not_wait_with_its_document() -> None:
+    """It reaches the site, also where the page is never shown."""
+    fold = waiting_document(subtype="prerender")
+    write = OF_PAGE | ASKED | {"frameId": "T", "loaderId": "L1"}
+    sent_then = [one.kind for one in fold.feed("P", "Network.requestWillBeSent", write)]
+    assert sent_then == ["request.sent"]
+    list(fold.feed(*about_document(5.0)["h"]))
+    shown = {"targetId": "T", "type": "page", "url": "https://a.example/x", "title": ""}
+    seen = list(fold.feed("", "Target.targetInfoChanged", {"targetInfo": shown}))
+    documents = [one.data["document"] for one in seen if one.kind == "page.navigated"]
+    assert documents == [BY_WORKER]
 
 
 def report(fold: Normaliser, number: str = "1") -> list[tuple[str, str | None]]:

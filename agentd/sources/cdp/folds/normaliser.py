@@ -425,15 +425,16 @@ class Normaliser:
         which way through its history it went, or who made its document; report the rest, after what
         was held back."""
         for event in events:
-            waits = state.hidden and not event.kind.startswith(_AT_ONCE)
-            if (waits or state.holds_back) and len(state.late) < MAX_LATE:
+            if state.hidden and event.kind.startswith(_AT_ONCE):
+                yield event
+            elif (state.hidden or state.holds_back) and len(state.late) < MAX_LATE:
                 state.late.append(event)
-            elif not waits:
+            elif state.hidden:
+                state.lost += 1
+            else:
                 yield from self._prove_documents(state, list(state.unproven), is_heard=False)
                 yield from release_waiting(state)
                 yield event
-            else:
-                state.lost += 1
 
 
 def _report_missed(arrival: Arrival) -> Iterator[CdpObservation]:
