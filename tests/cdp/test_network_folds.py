@@ -544,6 +544,7 @@ OWN_DOCUMENTS: dict[str, tuple[str, float, str, str | None, list[str]]] = {
     "passed on, after the document": ("W D p c w h", 5.0, "h", None, []),
     "passed on, after the worker had answered": ("W D p c h w", 5.0, "h", "", []),
 }
+TITLED = {"targetId": "T", "type": "page", "url": "https://a.example/x", "title": "order 1"}
 OF_DOCUMENT: dict[str, Any] = {
     "requestId": "L1",
     "loaderId": "L1",
@@ -600,9 +601,9 @@ def test_a_document_of_a_worker_that_raced_is_the_server_s_or_a_gap_of_pages(
     assert [one.kind for one in pages] == told_late
 
 
-def waiting_document(**about: str) -> Normaliser:
+def waiting_document(plan: CapturePlan | None = None, **about: str) -> Normaliser:
     """A page whose document waits for a service worker; ``about``: more of its target."""
-    fold = worker(kind="service_worker")
+    fold = worker(kind="service_worker", plan=plan)
     at_worker(fold, "enable")
     info = {"targetId": "T", "type": "page", "url": "", "title": ""} | about
     list(fold.feed("", "Target.attachedToTarget", {"sessionId": "P", "targetInfo": info}))
@@ -648,6 +649,24 @@ def test_what_a_prerendered_page_sends_does_not_wait_with_its_document() -> None
     seen = list(fold.feed("", "Target.targetInfoChanged", {"targetInfo": shown}))
     documents = [one.data["document"] for one in seen if one.kind == "page.navigated"]
     assert documents == [BY_WORKER]
+
+
+def test_a_fence_tells_nothing_of_a_document_that_still_waits() -> None:
+    """Its title and a request's end without the headers that were waited for come after it."""
+    fold = waiting_document(HEADERS)
+    list(fold.feed("", "Target.targetInfoChanged", {"targetInfo": TITLED}))
+    asked = OF_PAGE | ASKED | {"frameId": "T", "loaderId": "L1"}
+    answered = OF_PAGE | {"response": head(), "hasExtraInfo": True}
+    for method, params in (
+        ("requestWillBeSent", asked),
+        ("responseReceived", answered),
+        ("loadingFinished", OF_PAGE),
+    ):
+        assert list(fold.feed("P", f"Network.{method}", params)) == []
+    assert {one.kind for one in fold.fenced()} == {"gap.began"}, "of the worker's own beginning"
+    heard = [one.kind for one in fold.feed(*about_document(5.0)["h"])]
+    assert heard == ["page.navigated", "request.sent", "page.title_changed"]
+    assert [one.kind for one in fold.fenced()] == ["request.finished"]
 
 
 def report(fold: Normaliser, number: str = "1") -> list[tuple[str, str | None]]:

@@ -387,6 +387,7 @@ class _AttachmentRun:
             if self._late and not self._silent & set(self._late):
                 await asyncio.sleep(REST_S)  # what is behind has the page's time only in pieces
             await self.fence(left)
+        is_given_up = self.normaliser.is_unproven
         self._wait_no_longer()
         parts = dict.fromkeys(part for of in self._late.values() for part in of)
         for seen in gap(parts, "a page was too busy to tell all before the step was sealed"):
@@ -395,7 +396,7 @@ class _AttachmentRun:
             self._tell(seen)
         self._stuck |= self._silent
         self._late = {}
-        if self.normaliser.unheard:
+        if self.normaliser.unheard or is_given_up:
             for seen in self.normaliser.fenced():
                 self._tell(seen)
 

@@ -132,9 +132,9 @@ class Normaliser:
 
     def fenced(self, *, patient: bool = True) -> Iterator[CdpObservation]:
         """Every page has said what it had to say; ``patient``: one that has not answered had time
-        to."""
+        to. While a document waits for service workers, so does what may come after it."""
         yield from filter(self._blindness.tells, self._fenced(patient))
-        yield from self._release_titles(all_=True)
+        yield from self._release_titles(all_=not self.is_unproven)
 
     def settle_counts(self, *kinds: str) -> Iterator[CdpObservation]:
         """Report, of these types of requests or of all, those that the browser counted and no page
@@ -173,7 +173,8 @@ class Normaliser:
 
     def _fenced(self, patient: bool) -> Iterator[CdpObservation]:
         """Give up waiting for what should have come by now, and report what that leaves unknown."""
-        yield from self.network.overdue()
+        if not self.is_unproven:
+            yield from self.network.overdue()
         for state in self.browser.sessions.values():
             yield from page_events.lost(state)
             if state.via and state.enabled:
