@@ -15,6 +15,7 @@ from detectors.matchers.faults import answers
 from detectors.matchers.lenient import LenientPatterns
 from detectors.matchers.location import base_of, query_of
 from detectors.matchers.masked import BodyVerdict, hides_choice, judge_part
+from detectors.matchers.path_filters import chooses_by_equality
 from detectors.matchers.structure import FLAG_OFF, PART, Nothing, part
 from detectors.matchers.typed_base import read_each
 from detectors.matchers.url import MAX_URL, place_of_long
@@ -198,14 +199,15 @@ class _Fact:
         """Whether one of the values there is the wanted one, or nothing is there where nothing is
         to be; None where that hangs on what the daemon masked."""
         values = list(self._values(document))
+        is_sure = False
         if isinstance(self.wanted, Nothing):
             is_so: bool | None = all(value is None for value in values)
         else:
             verdicts = [judge_part(self.wanted, value) for value in values]
+            is_sure = True in verdicts and chooses_by_equality(self.json)
             if self.json and len(values) > 1:
                 verdicts.append(judge_part(self.wanted, values))
             is_so = any_verdict(verdicts)
-        is_sure = bool(values) and is_so is True
         # A path that chooses by what was masked may lead to more than was found, or to less.
         if self.json and not is_sure and self._hides_choice(document):
             return None

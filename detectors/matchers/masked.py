@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from detectors.matchers import third_party
 from detectors.matchers.masked_text import MASK, is_made_of
-from detectors.matchers.path_filters import path_without
+from detectors.matchers.path_filters import chooses_by_equality, path_without
 from detectors.matchers.structure import Items, Nothing, Object
 from detectors.matchers.structures import JsonPath, is_assignable
 from detectors.matchers.text import TextMatch
@@ -78,20 +78,25 @@ def _list_keys(keys: _Keys) -> list[str]:
 
 def judge_json(wanted: TextMatch, value: object) -> bool | None:
     """The same of a list or an object; of others by their text."""
-    if wanted.matches_json(value):
-        return True
+    is_so = wanted.matches_json(value)
     if isinstance(wanted.typed, JsonPath):
-        return _judge_path(wanted.typed, value)
+        return _judge_path(wanted.typed, value, is_so=is_so)
+    if is_so:
+        return True
     return None if wanted.typed is not None and is_masked(value) else False
 
 
-def _judge_path(wanted: JsonPath, document: object) -> bool | None:
+def _judge_path(wanted: JsonPath, document: object, *, is_so: bool) -> bool | None:
+    """Whether the document has what is wanted, which ``is_so`` as the daemon wrote it."""
+    if is_so:
+        is_sure = not wanted.every and chooses_by_equality(wanted.path)
+        return True if is_sure or not hides_choice(wanted.path, document) else None
     found = third_party.json_values(wanted.path, document)
     hits = [
         wanted.wanted.matches(value) or (None if is_masked(value) else False) for value in found
     ]
-    is_so = all_verdict(hits) if wanted.every and hits else any_verdict(hits)
-    return None if is_so is not True and hides_choice(wanted.path, document) else is_so
+    verdict = all_verdict(hits) if wanted.every and hits else any_verdict(hits)
+    return None if hides_choice(wanted.path, document) else verdict
 
 
 def can_equal(expected: object, value: object) -> bool:

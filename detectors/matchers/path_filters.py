@@ -14,6 +14,16 @@ _PART = re.compile(rf"[@$](?P<steps>(?:{_STEP.pattern})*)|{_STRING}|[\x00-\x7f]"
 """What a condition is made of: queries, each with its steps by name or place up to one that is
 neither, such as a wildcard, a filter or a descent; texts; all else."""
 
+_UNEQUAL = re.compile(rf"{_STRING}|(!|<|>|[a-z]\(|==\s*[@$])")
+"""A text, or what else a condition has than an equality with a text or a number: a negation, an
+order, a function, an equality of two queries."""
+
+
+def chooses_by_equality(path: str) -> bool:
+    """Whether the filters of a path ask only that values are there, or equal a text or a number:
+    then nothing is chosen for what a daemon wrote in the place of a secret."""
+    return "?" not in path or not any(part[1] for part in _UNEQUAL.finditer(path))
+
 
 def path_without(path: str, keys: Collection[str]) -> str | None:
     """Return the path to all that a path can choose, whatever stands under ``keys``: its filter

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentd.masking import Masker
 from agentd.masking.bodies import mask_body
-from detectors.matchers import StructureMatch, TextMatch, third_party
+from detectors.matchers import ContentMatch, StructureMatch, TextMatch, third_party
 from detectors.matchers.masked import hides_choice, judge_json, judge_part
 from detectors.matchers.masked_text import judge_text
 from detectors.model.types import Reward
@@ -99,6 +99,10 @@ VALUES: list[tuple[Any, Any, bool | None]] = [
     ({"json": "$.items[?@.of == 'a'].at[?@.id == 2].token", "value": {"contains": "x"}}, {"items": [{"of": "a", "at": [{"id": 1, "token": "***"}]}]}, False),
     ({"json": "$[?count($.items[?@.of == 'a']) >= 1].id", "value": 1}, {"items": [{"of": "b"}], "login": {"token": "***", "id": 2}}, False),
     ({"json": "$.items[?count(@.at[*]) == 1].id", "value": 1}, {"items": [{"at": [{"token": "***"}], "id": 2}]}, None),
+    (chosen("@.token != 'x'"), {"items": [{"token": "***", "id": 1}]}, None),
+    (chosen("@.token"), {"items": [{"token": "***", "id": 1}]}, True),
+    (chosen("@.kind == 'a' || @.token == 'x'"), {"items": [{"token": "***", "kind": "a", "id": 1}]}, True),
+    (chosen("@.token == 'x' || @.kind == 'a'") | {"every": True}, {"items": [{"kind": "a", "id": 1}, {"token": "***", "id": 2}]}, None),
     ({"json": "$.items[0, ?@.token == 'x'].id", "value": 1}, {"items": [{"id": 2}, {"token": "***", "id": 1}]}, None),
 ]  # fmt: skip
 STRUCTURES: list[tuple[Any, Any, bool | None]] = [
@@ -170,6 +174,35 @@ def test_a_choice_that_is_called_known_is_the_same_whatever_was_masked(
     if not hides_choice(path, told):
         chosen = [list_chosen(path, document) for document in (rows, told)]
         assert chosen[0] == chosen[1]
+
+
+@given(
+    rows=ROWS,
+    conditions=CONDITIONS,
+    joint=st.sampled_from([" && ", " || "]),
+    masks=st.sets(st.tuples(st.integers(0, 3), st.sampled_from("abc"))),
+    every=st.booleans(),
+)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_a_verdict_is_the_same_whatever_was_masked(
+    rows: list[dict[str, str]],
+    conditions: list[str],
+    joint: str,
+    masks: set[tuple[int, str]],
+    *,
+    every: bool,
+) -> None:
+    """Also where a condition was met by the mask itself, as that something is not equal."""
+    path = f"$.rows[?{joint.join(conditions)}].a"
+    wanted = TextMatch.parse({"json": path, "value": "x", "every": every}, ())
+    facts = ContentMatch.parse([{"json": path, "is": {"string": ["x"]}}], ())
+    masked = [
+        {key: "***" if (n, key) in masks else value for key, value in row.items()}
+        for n, row in enumerate(rows)
+    ]
+    assert judge_json(wanted, {"rows": masked}) in (None, wanted.matches_json({"rows": rows}))
+    expected = facts.judge_document({"rows": rows}).is_so
+    assert facts.judge_document({"rows": masked}).is_so in (None, expected)
 
 
 def post(text: str, mime: str = FORM, **more: Any) -> Said:
