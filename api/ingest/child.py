@@ -23,7 +23,7 @@ from api.core.settings import Limits
 from api.episodes.position import EpisodePosition
 from api.ingest.advance import advance
 from api.ingest.engine_size import EngineSize
-from api.ingest.engines import feed_frame
+from api.ingest.stored_frames import feed_frame
 from api.ingest.wire import (
     LENGTH,
     OUT_OF_MEMORY,

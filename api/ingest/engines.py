@@ -25,14 +25,13 @@ from api.episodes.store import Episodes
 from api.ingest.engine_size import EngineSize
 from api.ingest.packed_engines import PackedEngine, UsedOrder, pack_engine, unpack_engine
 from api.ingest.placeholder_engine import Stranger
+from api.ingest.stored_frames import feed_frame
 from api.ingest.tables import engine_states
-from api.log.frames import texts_in
 from api.log.tables import segments
 from api.rewards.tables import milestones, rewards
 from api.tasks.store import Tasks
-from detectors.engine.engine import Engine, unheard_kinds
+from detectors.engine.engine import Engine
 from detectors.model.caches import SharedPart, SizedCache
-from detectors.model.codec import decode_segment
 from detectors.model.errors import GapError, StateError
 from detectors.model.rewards import milestone_from_json
 from detectors.task.ruleset import Ruleset
@@ -256,14 +255,6 @@ class Engines:
             _AFTER, {"episode": row.id, "after": after, "through": row.through}
         ):
             yield bytes(segment.frame)
-
-
-def feed_frame(engine: Engine, frame: bytes) -> None:
-    """Feed an engine with what its rules listen to in a stored frame. Raises `GapError` unless the
-    frame begins with the next event."""
-    unheard = unheard_kinds(engine.ruleset)
-    for text in texts_in(frame):
-        engine.feed_segment(decode_segment(text, unheard))
 
 
 def _standing(row: EpisodeRow, stored: int) -> EpisodePosition:
