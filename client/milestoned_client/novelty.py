@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from milestoned_client.models import Reward
 
 DIGITS = 3
+"""Significant ones of a weight: it gets small, and never 0."""
 
 
 class NoveltyWeights:
@@ -56,5 +57,5 @@ class NoveltyWeights:
 
 
 def _weight_after(count: int) -> float:
-    known = 2 ** int(math.log2(count)) if count else 0
-    return round(1 / math.sqrt(1 + known), DIGITS)
+    known = 1 << (count.bit_length() - 1) if count else 0
+    return float(f"{1 / math.sqrt(1 + known):.{DIGITS}g}")

@@ -71,7 +71,8 @@ async def test_what_was_reached_before_pays_less_and_the_rest_more(service: Serv
         ({"cart": 1}, (0.707, 1.0)),
         ({"cart": 2, "help": 3}, (0.577, 0.577)),
         ({"cart": 4, "help": 7, "other": 9}, (0.447, 0.447)),
-        ({"cart": 1023, "help": 1024}, (0.044, 0.031)),
+        ({"cart": 1023, "help": 1024}, (0.0442, 0.0312)),
+        ({"cart": 2**22, "help": 2**50 - 1}, (0.000488, 4.21e-08)),
     ],
 )
 def test_weights_fall_as_counts_double(
