@@ -31,6 +31,9 @@ MAX_BYTES = 7_000
 """Of one notification, of which Postgres takes less than 8,000."""
 MAX_SAID_BYTES = 1_000
 """Where more is said of a change, the other replicas are told that it came, and look."""
+MAX_WAITING = 10_000
+"""Changes that wait with what is said of them, as while the connection is lost: of further ones the
+other replicas are told that they came."""
 
 log = structlog.get_logger()
 
@@ -60,7 +63,7 @@ class Broadcast:
 
     def _send(self, topic: Topic, said: Said | None) -> None:
         encoded = orjson.dumps(topic if said is None else (*topic, said))
-        if said is not None and len(encoded) > MAX_SAID_BYTES:
+        if len(encoded) > MAX_SAID_BYTES or len(self._waiting) >= MAX_WAITING:
             encoded = orjson.dumps(topic)
         self._waiting[encoded] = None
         self._news.set()
