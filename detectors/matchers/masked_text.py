@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,6 +14,8 @@ MASK = "***"
 """What the daemon writes in the place of a secret."""
 MASKS = ("•••", MASK)
 """What stands for a secret: put there by the page's observer, and by the daemon."""
+ANY_SECRET = f"{string.ascii_letters}{string.digits}-._~"
+"""A text of the letters that secrets have: what matches it is taken to match each of them."""
 
 
 def has_mask(text: str) -> bool:
@@ -22,8 +25,13 @@ def has_mask(text: str) -> bool:
 
 def judge_text(wanted: TextMatch, text: str) -> bool | None:
     """Whether a text is as wanted; None where that hangs on what was masked in it."""
-    if MASK not in text or wanted.matches(text):
+    if MASK not in text:
         return wanted.matches(text)
+    if wanted.matches(text):
+        if wanted.typed is None and wanted.mode != "glob":
+            return True
+        # A pattern such as `[^0-9]+` or `???` may be of the mask alone.
+        return True if wanted.matches(text.replace(MASK, ANY_SECRET)) else None
     if wanted.typed is not None or wanted.mode == "contains":
         return None
     if wanted.mode == "number":

@@ -43,7 +43,7 @@ def holds(data: Mapping[str, object], wanted: TextMatch | bool, counted: Counted
 
 
 def _matches(wanted: TextMatch, text: str) -> bool:
-    return wanted.matches(text)
+    return judge_text(wanted, text) is True
 
 
 def _matches_beginning(wanted: TextMatch, text: str) -> bool:

@@ -59,6 +59,11 @@ PLAIN_TEXTS: list[tuple[Any, str, bool | None]] = [
     ({"date": "2026-01-02"}, "***", None),
     ({"regex": "[a-z]+"}, "***", None),
     ({"date": "2026-01-02"}, "2026-01-03", False),
+    ({"regex": "[^0-9]+"}, "call ***", None),
+    ({"regex": "[^ ]+ [^ ]+"}, "call ***", True),
+    ({"any_of": [{"regex": "call .{3}"}, {"date": "2026-01-02"}]}, "call ***", None),
+    ({"glob": "call ???"}, "call ***", None),
+    ({"glob": "c??l *"}, "call ***", True),
 ]  # fmt: skip
 JSON_PATH = {"json": "$.items[?(@.token == 'x')].id", "value": 1}
 

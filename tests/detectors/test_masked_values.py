@@ -74,6 +74,11 @@ NOT_KNOWN: dict[str, tuple[dict[str, Any], Said, str]] = {
     "a field named as a secret": (field("token", "abc"), typed("token", "abc"), SECRET_VALUE),
     "a card number": (field("Card", CARD), typed("Card", CARD), SECRET_VALUE),
     "a part of a value": (field("Note", f"my {CARD}"), typed("Note", f"my {CARD}"), SECRET_VALUE),
+    "a pattern that the mask is of": (
+        field("Card", {"regex": "[^0-9]+"}),
+        typed("Card", CARD),
+        SECRET_VALUE,
+    ),
     "of a form": (
         {"form_filled": {"fields": {"Card": CARD}}},
         typed("Card", CARD),
