@@ -17,3 +17,11 @@ def why_not_writable(path: Path, *, force: bool) -> str | None:
     if not force and path.exists():
         return f"{path}: is there already; wanted another name, or --force to replace it"
     return None
+
+
+def why_not_new(path: Path) -> str | None:
+    """Return what keeps a command from making the file ``path``, in words: that it is there, or
+    that it has no place."""
+    if path.exists():
+        return f"{path}: expected a file that does not exist yet"
+    return why_not_writable(path, force=False)

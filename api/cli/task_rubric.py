@@ -34,6 +34,7 @@ from api.stages.judge.settings import JudgeSettings, judge_settings
 from api.stages.peer import RefusedError, UnreachableError
 from api.tasks.task_files import BadTaskError, load_task_file
 from common.command_line import option
+from common.output_file import why_not_new
 from common.regular_file import NotRegularError, read_regular
 from detectors.model.codec import canonical, sha256
 from detectors.model.json_value import (
@@ -74,8 +75,9 @@ def run(
     """Draft a rubric from a task's instruction by the judge's endpoint (MILESTONED_JUDGE_URL), or
     confirm a draft by a person or by labels. 0; 1 where the labels do not confirm it; 2 with what
     is wrong."""
-    if out is not None and out.exists():
-        print(f"--out {out}: expected a file that does not exist yet", file=sys.stderr)
+    problem = None if out is None else why_not_new(out)
+    if problem is not None:
+        print(f"--out {problem}", file=sys.stderr)
         return USAGE
     try:
         instruction = load_task_file(file, dict(set_)).instruction

@@ -31,6 +31,7 @@ from api.stages.judge.settings import judge_settings
 from api.stages.peer import RefusedError, UnreachableError
 from api.tasks.task_files import BadTaskError
 from common.command_line import option
+from common.output_file import why_not_new
 from common.regular_file import NotRegularError, read_regular
 from common.yaml_text import MAX_BYTES, BadYamlError, read_yaml
 from detectors.model.codec import CodecError
@@ -74,8 +75,9 @@ def run(
 ) -> int:
     """Propose a task of what all successes share and failures lack, or draft one from an
     instruction alone; exit 1 if that is nothing."""
-    if out is not None and out.exists():
-        print(f"--out {out}: expected a file that does not exist yet", file=sys.stderr)
+    problem = None if out is None else why_not_new(out)
+    if problem is not None:
+        print(f"--out {problem}", file=sys.stderr)
         return 2
     needs_success = bool(against) or draft is not None or instructions is not None
     if not from_ and (needs_success or not instruction):

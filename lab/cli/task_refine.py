@@ -25,6 +25,7 @@ from api.rescoring.work import Material, RescoreOutcome, unknown_from_json
 from api.rewards.scored_episode import Result, task_bytes
 from api.tasks.task_files import BadTaskError, check_task, load_task_yaml, read_task_yaml
 from common.command_line import option
+from common.output_file import why_not_new
 from common.regular_file import NotRegularError, read_regular
 from detectors.task.language import Task
 from detectors.task.templates import PARAMETERS, written_version
@@ -83,8 +84,9 @@ def run(
 
 def _refine(file: Path, stored: Stored, outcome: str, out: Path | None, workers: int | None) -> int:
     """Read, count and report. Raises what `run_guarded` catches."""
-    if out is not None and out.exists():
-        raise CorpusUsageError(f"--out {out}: expected a file that does not exist yet")
+    problem = None if out is None else why_not_new(out)
+    if problem is not None:
+        raise CorpusUsageError(f"--out {problem}")
     if not stored.stored:
         raise CorpusUsageError("--stored: expected it, the episodes of a service's database")
     selection = stored.selection(())

@@ -86,6 +86,8 @@ async def test_what_stored_episodes_say_of_a_task(
     capsys.readouterr()
     assert await run(*asked, "--out", out) == 2
     assert "expected a file that does not exist yet" in capsys.readouterr().err
+    assert await run(*asked, "--out", out.parent / "none" / "task.yaml") == 2
+    assert "its directory does not exist" in capsys.readouterr().err
     assert await run(*asked, "--outcome", "solved") == 0
     assert "whether it tells success: the verdict rests" not in capsys.readouterr().out
 

@@ -147,6 +147,9 @@ def test_a_draft_is_confirmed_by_a_person(
     assert main(["task", "rubric", str(task), "--out", str(out)]) == 2
     assert "expected a file that does not exist yet" in capsys.readouterr().err
     assert out.read_bytes() == drafted  # somebody may have worked on it
+    nowhere = str(tmp_path / "none" / "draft.json")
+    assert main(["task", "rubric", str(task), "--out", nowhere]) == 2
+    assert "its directory does not exist" in capsys.readouterr().err
     assert main(["task", "rubric", str(task), "--confirm", str(out)]) == 2
     assert "expected --by NAME" in capsys.readouterr().err
     assert main(["task", "rubric", str(task), "--confirm", str(out), "--by", "Anna"]) == 0

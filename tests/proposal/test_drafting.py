@@ -254,6 +254,18 @@ def draft(standin: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return out
 
 
+def test_a_draft_that_has_no_place_is_refused_before_the_judge_is_asked(
+    draft: Path, standin: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = len(standin.requests)
+    words = ["task", "propose", "--instruction", INSTRUCTION, "--out"]
+    assert main([*words, str(draft.parent / "none" / "draft.yaml")]) == 2
+    assert "its directory does not exist" in capsys.readouterr().err
+    assert main([*words, str(draft)]) == 2
+    assert "expected a file that does not exist yet" in capsys.readouterr().err
+    assert len(standin.requests) == asked
+
+
 def test_recordings_confirm_a_draft(
     draft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
