@@ -235,10 +235,10 @@ class Streams:
         row = await self._episodes.get(episode)
         return _sent("lagging", after, orjson.dumps({"after": after, "through": row.through}))
 
-    async def _piece(self, episode: str, after: int, since: asyncio.Event | None) -> Piece | None:
+    async def _piece(self, episode: str, after: int, since: Change | None) -> Piece | None:
         return await self.pieces.get((episode, after), since, lambda: self._read(episode, after))
 
-    async def _decided(self, episode: str, after: int, since: asyncio.Event) -> Sequence[int]:
+    async def _decided(self, episode: str, after: int, since: Change) -> Sequence[int]:
         """Return the steps that were decided after ``after``, read once for all who wait."""
 
         async def read() -> Sequence[int] | None:
@@ -340,9 +340,7 @@ class Streams:
                 async for message in self._render(query, row, after):
                     yield message
 
-    async def _page(
-        self, place: LogPlace, since: asyncio.Event | None
-    ) -> Sequence[ArrivalRow] | None:
+    async def _page(self, place: LogPlace, since: Change | None) -> Sequence[ArrivalRow] | None:
         """Return the next arrivals of all episodes, read once for all who wait."""
 
         async def read() -> Sequence[ArrivalRow] | None:
