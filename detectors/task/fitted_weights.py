@@ -8,7 +8,6 @@ from detectors.model.rewards import total
 from detectors.task.language import Task
 from detectors.task.value_types import DEFAULT_WEIGHTS
 
-FIT = "fit"
 GOAL_SHARE = 0.5
 """What the goal is worth beside others: as much as all on the way to it."""
 OTHER_WEIGHT = 0.2

@@ -17,13 +17,14 @@ from detectors.model.types import Json
 from detectors.model.validation import TaskReader, is_text
 from detectors.task.episode_terms import check_endings, complete_shaping
 from detectors.task.escalation import check_escalation, check_judged, complete_escalation
-from detectors.task.fitted_weights import FIT, fit_weights
+from detectors.task.fitted_weights import fit_weights
 from detectors.task.language import TASK, Task
 from detectors.task.milestones import check_milestones, check_objectives, default_component
 from detectors.task.probes import check_probes
 from detectors.task.schedules import check_places, knots_to_check, scheduled_document
 from detectors.task.task_versions import convert_task
 from detectors.task.tools_preset import expand
+from detectors.task.value_types import FIT
 
 
 class TaskError(DetectorError):

@@ -157,8 +157,10 @@ POINTS: JsonType[Points] = checked_type(
 SCHEDULED = MapOf(POINTS, "an object of places such as weights.goal and their points")
 START_NAMES = ListOf(SHORT_TEXT, "a list of at most 100 texts", maximum=100)
 """Facts of how an episode begins, by their names (docs/blame.md)."""
+FIT = "fit"
+"""The word for weights that fit the components in which a task's milestones pay."""
 COMPONENT_WEIGHTS: JsonType[Mapping[str, float]] = Short(
-    choice(("fit",), "fit"),
+    choice((FIT,), FIT),
     lambda _: {},
     MapOf(
         NOT_NEGATIVE,
