@@ -33,9 +33,9 @@ def read_days(text: str) -> float:
 
 
 def read_seconds(text: str) -> float:
-    """Read a time of at least one second."""
+    """Read a time of one second to `MAX_SECONDS`. Raises ValueError for what is none."""
     if not text.replace(".", "", 1).isdecimal() or not 1 <= float(text) <= MAX_SECONDS:
-        raise ValueError("expected a number of seconds, at least 1")
+        raise ValueError(f"expected a number of seconds from 1 to {MAX_SECONDS:,}")
     return float(text)
 
 
@@ -46,7 +46,7 @@ def read_silence(text: str) -> float:
     try:
         return read_seconds(text)
     except ValueError:
-        raise ValueError("expected 0, or a number of seconds, at least 1") from None
+        raise ValueError(f"expected 0, or a number of seconds from 1 to {MAX_SECONDS:,}") from None
 
 
 def read_share(text: str) -> float:

@@ -15,6 +15,7 @@ import pytest
 from cyclopts.argument import Argument
 
 from agentd.cli.main import main as run_agentd
+from api.cli.common import read_seconds, read_silence
 from api.cli.main import OF_GROUPS
 from api.cli.main import main as run_milestoned
 from common.command_line import parse_command
@@ -166,6 +167,14 @@ def test_an_option_that_is_missing_is_named_with_what_it_is_for(
 
 def is_fraction(_command: Command, argument: Argument) -> bool:
     return type_of(argument) is float
+
+
+@pytest.mark.parametrize("text", ["", "0.9", "-5", "1e3", "1000000001", "9" * 400])
+def test_seconds_are_refused_with_both_their_bounds(text: str) -> None:
+    with pytest.raises(ValueError, match=r"seconds from 1 to 1,000,000,000$"):
+        read_seconds(text)
+    with pytest.raises(ValueError, match=r"^expected 0, or .* from 1 to 1,000,000,000$"):
+        read_silence(text)
 
 
 @pytest.mark.parametrize("odd", ["nan", "inf", "1e999", "9" * 400])
