@@ -266,10 +266,10 @@ class _AttachmentRun:
         """Return once all that happened before has reached the sink, or after the timeout; whether
         the browser answered.
 
-        What a page is late with is a gap of the page's parts (`catch_up`), and so long a document
-        waits for service workers. Else a worker's late answer hides nothing: what it asked the
-        network for goes by the browser's process and is reported, and counted there, however busy
-        the worker is (tests/cdp/test_writes.py).
+        What a page is late with is a gap of the page's parts after `catch_up`. A document that
+        waits for a late service worker is reported by then, too. Requests of a late worker are not
+        lost: they go by the browser's process and are reported, and counted there, however busy the
+        worker is (tests/cdp/test_writes.py).
         """
         browser = self._connection.send("Browser.getVersion")
         waiting = [
@@ -371,7 +371,7 @@ class _AttachmentRun:
                 self._late[session] = tuple(dict.fromkeys((*self._late.get(session, ()), *parts)))
 
     @property
-    def _is_waited_for(self) -> bool:
+    def _awaits_more(self) -> bool:
         """Whether a page, a new tab or a service worker has not told all that it has to."""
         return bool(self._late) or self.normaliser.unheard or self.normaliser.is_unproven
 
@@ -380,7 +380,7 @@ class _AttachmentRun:
         then is a gap."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
-        while self._is_waited_for:
+        while self._awaits_more:
             left = until - loop.time()
             if left <= self._patience.extend(MIN_ANSWER_S):
                 break
