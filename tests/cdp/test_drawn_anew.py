@@ -59,9 +59,19 @@ ENDING = {
 
 
 @pytest.mark.parametrize("delay", [0, 5, 40])
-@pytest.mark.parametrize(("mark", "taking"), [*zip(", ", ENDING.values(), strict=True)], ids=ENDING)
+@pytest.mark.parametrize(
+    ("typed", "held", "taking"),
+    [
+        (typed, held, ENDING[name])
+        for name, typed, held in (
+            ("a comma", "milk,", "milk"),
+            ("a space, later", "milk ", "milk "),
+        )
+    ],
+    ids=ENDING,
+)
 async def test_what_a_mark_at_its_end_clears_was_filled_in(
-    browser: Chromium, page: Page, site: Site, mark: str, taking: str, delay: int
+    browser: Chromium, page: Page, site: Site, typed: str, held: str, taking: str, delay: int
 ) -> None:
     """As fields for labels and addresses do: what they take is not what stood there at last."""
     async with watching(browser) as watch:
@@ -69,10 +79,10 @@ async def test_what_a_mark_at_its_end_clears_was_filled_in(
             site.page("/", f'<input id=i aria-label=To oninput="{taking}"><p id=out></p>')
         )
         await page.focus("#i")
-        await page.keyboard.type(f"milk{mark}", delay=delay)
+        await page.keyboard.type(typed, delay=delay)
         await fenced(watch)
         assert await page.inner_text("#out") == "milk"
-        assert watch.all("field.filled", value="milk", trusted=True)
+        assert watch.all("field.filled", value=held, trusted=True)
         assert watch.all("field.filled")[-1]["value"] == ""
 
 
