@@ -16,6 +16,9 @@ MASKS = ("•••", MASK)
 """What stands for a secret: put there by the page's observer, and by the daemon."""
 ANY_SECRET = f"{string.ascii_letters}{string.digits}-._~"
 """A text of the letters that secrets have: what matches it is taken to match each of them."""
+OTHER_MARKS = "@@@"
+"""A text as long as the mask: a pattern that the mask meets, but not for its asterisks, is met by
+it too."""
 
 
 def has_mask(text: str) -> bool:
@@ -28,10 +31,7 @@ def judge_text(wanted: TextMatch, text: str) -> bool | None:
     if MASK not in text:
         return wanted.matches(text)
     if wanted.matches(text):
-        if wanted.typed is None and wanted.mode != "glob":
-            return True
-        # A pattern such as `[^0-9]+` or `???` may be of the mask alone.
-        return True if wanted.matches(text.replace(MASK, ANY_SECRET)) else None
+        return None if _is_met_by_mask(wanted, text) else True
     if wanted.typed is not None or wanted.mode == "contains":
         return None
     if wanted.mode == "number":
@@ -39,6 +39,14 @@ def judge_text(wanted: TextMatch, text: str) -> bool | None:
     folded = literal(text) if wanted.exact else normal(text)
     pieces = (folded.casefold() if wanted.ignore_case else folded).split(MASK)
     return None if any(_can_be(wanted, one, pieces) for one in wanted.texts) else False
+
+
+def _is_met_by_mask(wanted: TextMatch, text: str) -> bool:
+    """Whether a text is as wanted for the mask in it, as of `[^0-9]+` or `???`, and another secret
+    would not do; an author who writes the asterisks themselves means them."""
+    if wanted.matches(text.replace(MASK, ANY_SECRET)):
+        return False
+    return wanted.matches(text.replace(MASK, OTHER_MARKS))
 
 
 def _can_be(wanted: TextMatch, expected: str, pieces: Sequence[str]) -> bool:

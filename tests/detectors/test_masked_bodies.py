@@ -63,6 +63,9 @@ PLAIN_TEXTS: list[tuple[Any, str, bool | None]] = [
     ({"regex": "[^ ]+ [^ ]+"}, "call ***", True),
     ({"any_of": [{"regex": "call .{3}"}, {"date": "2026-01-02"}]}, "call ***", None),
     ({"glob": "call ???"}, "call ***", None),
+    ({"regex": r"\*{3}now\*{3}"}, "***now***", True),
+    ({"any_of": ["***now***", "then"]}, "***now***", True),
+    ({"contains": "l **"}, "call ***", True),
     ({"glob": "c??l *"}, "call ***", True),
 ]  # fmt: skip
 JSON_PATH = {"json": "$.items[?(@.token == 'x')].id", "value": 1}
