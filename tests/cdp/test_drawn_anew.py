@@ -73,7 +73,10 @@ ENDING = {
 async def test_what_a_mark_at_its_end_clears_was_filled_in(
     browser: Chromium, page: Page, site: Site, typed: str, held: str, taking: str, delay: int
 ) -> None:
-    """As fields for labels and addresses do: what they take is not what stood there at last."""
+    """As fields for labels and addresses do: what they take is not what stood there at last. A
+    condition on the value does not count the space."""
+    to = {"id": "to", "when": {"field_filled": {"field": "To", "value": "milk"}}}
+    rules = ruleset(to, origin=site.url)
     async with watching(browser) as watch:
         await page.goto(
             site.page("/", f'<input id=i aria-label=To oninput="{taking}"><p id=out></p>')
@@ -83,6 +86,8 @@ async def test_what_a_mark_at_its_end_clears_was_filled_in(
         await fenced(watch)
         assert await page.inner_text("#out") == "milk"
         assert watch.all("field.filled", value=held, trusted=True)
+        [reward] = run(rules, ("episode.opened", {}), began(0), *watch.seen, ("episode.closed", {}))
+        assert [one.id for one in reward.milestones if one.worth] == ["to"]
         assert watch.all("field.filled")[-1]["value"] == ""
 
 
