@@ -157,6 +157,14 @@ class Database:
                 return (await conn.execute(statement, values)).first()
 
     @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """A connection for a few SELECTs, each of a snapshot of its own."""
+        await self._refuse_other_files()
+        with translated(self._file):
+            async with self._borrow() as conn:
+                yield conn
+
+    @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncConnection]:
         """A connection that commits each statement, for what belongs to a session."""
         await self._refuse_other_files()

@@ -39,7 +39,7 @@ def is_reached(found: str | None) -> bool:
 
 async def current(database: Database) -> str | None:
     """The revision that the database is at, or None for an empty one."""
-    async with database.session() as conn:
+    async with database.read() as conn:
         return await conn.run_sync(_revision)
 
 

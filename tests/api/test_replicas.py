@@ -4,11 +4,13 @@ anything."""
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from api.core.notify import commands_of, log_of
+from api.db.database import SESSIONS
 from api.db.migrate import upgrade
 from tests.api.service import Service, Store, events, frames, running
 from tests.support.logs import clicked, episode, went
@@ -159,3 +161,14 @@ async def test_who_signs_is_one_and_holds_up_nobody_who_starts(store: Store) -> 
                 await upgrade(two.database)
         async with two.audits.alone() as theirs:
             assert theirs
+
+
+@SHARED
+async def test_a_replica_is_ready_while_all_that_is_done_alone_is_done(store: Store) -> None:
+    """Each holds a connection for long, as while a collector of traces does not answer."""
+    async with running(store) as service, AsyncExitStack() as held:
+        database = service.app.state.parts.database
+        for key in range(SESSIONS):
+            assert await held.enter_async_context(database.alone(key))
+        async with asyncio.timeout(10):
+            assert (await service.get("/readyz")).status_code == 200
