@@ -138,16 +138,28 @@ class Leases:
             with suppress(IntegrityError):  # another replica was asked in this moment
                 async with self._database.write() as conn:
                     await conn.execute(insert(leases), asked)
-        after, order = (
-            0,
-            {"tenant": tenant, "stale": now(-self._stale), "pivot": f"sb_{secrets.token_hex(10)}"},
-        )
+        # Who becomes idle while the episode is locked here passes over it, so is looked for again.
+        while await self._offer(tenant, episode, selector) == "busy":
+            pass
+
+    async def _offer(
+        self, tenant: str, episode: str, selector: Selector
+    ) -> Literal["settled", "busy", "none"]:
+        """Give the episode to an idle sandbox that fits, each tried once; ``busy``: those that
+        fitted had another by then, ``none``: there were none."""
+        pivot = f"sb_{secrets.token_hex(10)}"
+        order = {"tenant": tenant, "stale": now(-self._stale), "pivot": pivot}
+        outcome: Literal["busy", "none"] = "none"
+        after = 0
         while idle := await self._database.all(_IDLE, {**order, "after": after}):
             for sandbox in _shuffled(idle):
-                fits = _fits(selector, orjson.loads(sandbox.labels))
-                if fits and await self._give(sandbox.id, _WAITS, {"episode": episode}) != "busy":
-                    return
+                if not _fits(selector, orjson.loads(sandbox.labels)):
+                    continue
+                if await self._give(sandbox.id, _WAITS, {"episode": episode}) != "busy":
+                    return "settled"
+                outcome = "busy"
             after += len(idle)
+        return outcome
 
     async def take(self, sandbox: SandboxRow) -> None:
         """Give the idle ``sandbox`` the oldest episode that waits for one like it, if any does."""

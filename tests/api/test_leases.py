@@ -8,15 +8,18 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, text, update
 
 from api.episodes.search import EpisodeQuery
+from api.fleet.tables import sandboxes
 from api.http.support import PROBLEM
 from tests.api.audit.audited import tamper
-from tests.api.service import ADMIN, TASK, Service, Store, running, until
+from tests.api.service import ADMIN, TASK, Service, Store, eventually, running, until
 from tests.api.test_fleet import Sandbox, held, joined, opened
+from tests.support.postgres import needs_postgres
 
 LONG_AGO = "2026-01-01T00:00:00.000Z"
+BLOCKED = text("SELECT pid FROM pg_locks WHERE NOT granted")
 
 
 async def row(service: Service, sandbox: Sandbox) -> Any:
@@ -208,3 +211,24 @@ async def test_many_that_become_idle_at_once_take_an_episode_each_without_a_look
     await asyncio.gather(*(parts.leases.take(one) for one in rows))
     assert {(await row(service, one)).episode for one in idle} == waiting
     assert looks <= 3 * count, "not each of the others' episodes by each"
+
+
+@needs_postgres
+@pytest.mark.usefixtures("without_schema")
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+async def test_who_becomes_idle_while_another_one_is_tried_is_given_the_episode(
+    store: Store,
+) -> None:
+    """It passes over the episode, which is being given away just then, and would stay idle."""
+    async with running(store) as service:
+        parts = service.app.state.parts
+        taken = await joined(service, "taken")
+        async with parts.database.writer.begin() as conn:
+            is_taken = sandboxes.c.id == taken.id
+            await conn.execute(update(sandboxes).where(is_taken).values(state="lost"))
+            opening = asyncio.create_task(opened(service))
+            await eventually(lambda: parts.database.first(BLOCKED))
+            late = await joined(service, "late")
+            await parts.leases.take(await row(service, late))
+        episode = (await opening)["episode"]
+        assert (await row(service, late)).episode == episode
