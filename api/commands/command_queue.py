@@ -65,7 +65,7 @@ class CommandQueue:
         self._on_call(episode)
         deadline = Deadline(self._call_s * 1000)
         is_first = True
-        found: list[dict[str, Any]] | None = None  # None: nobody said what there is
+        found: list[dict[str, Any]] | None = None  # None: it is to be read
         while True:
             if found is None:
                 changed = self._notifier.watch(commands_of(episode))
@@ -82,7 +82,7 @@ class CommandQueue:
             has_more = len(found) == PAGE
             if not has_more and not await self._notifier.wait(changed, deadline.remaining_s()):
                 return
-            changed, found = _next_said(changed, after)
+            changed, found = _next_commands(changed, after)
 
     async def journalled(self, episode: str, queued: Queued, deadline: Deadline) -> dict[str, Any]:
         """What became of a command: ``step`` and ``seq`` once it is in the log, else ``status:
@@ -95,7 +95,7 @@ class CommandQueue:
             if seq is None and not await self._notifier.wait(grown, deadline.remaining_s()):
                 break
             if seq is None:
-                seq, grown = _seq_said(grown, queued.number)
+                seq, grown = _journalled_seq(grown, queued.number)
         if seq is None:
             return {"command": queued.number, "step": queued.step, "status": "queued"}
         step = queued.step
@@ -114,30 +114,30 @@ class CommandQueue:
                 return row
 
 
-def _next_said(changed: Change, after: int) -> tuple[Change, list[dict[str, Any]] | None]:
+def _next_commands(changed: Change, after: int) -> tuple[Change, list[dict[str, Any]] | None]:
     """Return the change that is still to come, and the commands beyond ``after`` that those before
-    it say; None where one of them does not say it, or says another than the next."""
+    it have as payloads; None where one has none, or another command than the next."""
     commands: list[dict[str, Any]] = []
     while changed.is_set() and changed.following is not None:
-        if changed.said is None or changed.said["command"] > after + 1:
+        if changed.payload is None or changed.payload["command"] > after + 1:
             return changed, None
-        if changed.said["command"] == after + 1:
-            commands.append(dict(changed.said))
+        if changed.payload["command"] == after + 1:
+            commands.append(dict(changed.payload))
             after += 1
         changed = changed.following
     return changed, commands or None
 
 
-def _seq_said(grown: Change, number: int) -> tuple[int | None, Change | None]:
+def _journalled_seq(grown: Change, number: int) -> tuple[int | None, Change | None]:
     """Return the event that the command became, where a change of the log says so, and the change
     that is still to come; None for the latter where one did not say what it brought, or none came
     at all: its word may be lost."""
     if not grown.is_set():
         return None, None
     while grown.is_set() and grown.following is not None:
-        if grown.said is None:
+        if grown.payload is None:
             return None, None
-        seqs = grown.said["seqs"]
+        seqs = grown.payload["seqs"]
         if str(number) in seqs:
             return seqs[str(number)], grown
         grown = grown.following

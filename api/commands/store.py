@@ -281,10 +281,10 @@ class Commands:
     def _tell(self, episode: str, queued: Queued, kind: str, data: dict[str, object]) -> None:
         """Tell the daemon of a command that was queued with ``data``, now or by an earlier request
         of the same key."""
-        said = None
+        payload = None
         if queued.grown is not None:
-            said = _as_given(queued.number, kind, canonical(data))
-        self._notifier.tell(commands_of(episode), said)
+            payload = _as_given(queued.number, kind, canonical(data))
+        self._notifier.tell(commands_of(episode), payload)
 
 
 def _as_given(number: int | None, kind: str, data: bytes | str) -> dict[str, Any]:

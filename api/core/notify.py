@@ -15,8 +15,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 Topic = tuple[str, str]
-Said = Mapping[str, Any]
-"""What a change says of itself, in values that JSON has."""
+Payload = Mapping[str, Any]
+"""What changed, in values that JSON has."""
 
 
 MAX_FOLLOWING = 256
@@ -26,8 +26,8 @@ LOG = "log"
 
 
 def log_of(episode: str) -> Topic:
-    """Something was appended to the episode's log. Said: ``seqs``, event by number of those
-    commands that it has in it, the number as text."""
+    """Something was appended to the episode's log. Payload: ``seqs``, the event of each of
+    the commands in it, by the command's number as text."""
     return (LOG, episode)
 
 
@@ -35,7 +35,7 @@ COMMANDS = "commands"
 
 
 def commands_of(episode: str) -> Topic:
-    """A command waits for the episode's daemon, or something else that it is to know. Said: the
+    """A command waits for the episode's daemon, or something else that it is to know. Payload: the
     command, as the daemon gets it."""
     return (COMMANDS, episode)
 
@@ -93,7 +93,7 @@ class Change(asyncio.Event):
 
     def __init__(self, number: int = 0) -> None:
         super().__init__()
-        self.said: Said | None = None  # None: whoever wants to know looks
+        self.payload: Payload | None = None  # None: whoever wants to know looks
         self.number = number  # among those that follow one another
         # Once it is set; None where `MAX_FOLLOWING` came before it: whoever watches again looks.
         self.following: Change | None = None
@@ -104,7 +104,7 @@ class Notifier:
 
     def __init__(self) -> None:
         self._changes: WeakValueDictionary[Topic, Change] = WeakValueDictionary()
-        self._others: Callable[[Topic, Said | None], None] | None = None
+        self._others: Callable[[Topic, Payload | None], None] | None = None
         self._gone: list[Callable[[], None]] = []
         self._heard: dict[str, Callable[[str], None]] = {}
         self._recheck_s: float | None = None
@@ -129,19 +129,19 @@ class Notifier:
         told."""
         self._heard[what] = heard
 
-    def spread(self, others: Callable[[Topic, Said | None], None], recheck_s: float) -> None:
-        """From now on hand every topic, with what is said of it, to ``others`` too, and let nobody
+    def spread(self, others: Callable[[Topic, Payload | None], None], recheck_s: float) -> None:
+        """From now on hand every topic, with its payload, to ``others`` too, and let nobody
         wait longer than ``recheck_s`` unasked."""
         self._others, self._recheck_s = others, recheck_s
 
-    def tell(self, topic: Topic, said: Said | None = None) -> None:
-        """Wake all who watch the topic, here and elsewhere. What is ``said`` of the change is in
-        the database already."""
-        self.wake(topic, said)
+    def tell(self, topic: Topic, payload: Payload | None = None) -> None:
+        """Wake all who watch the topic, here and elsewhere. What the ``payload``
+        says is in the database already."""
+        self.wake(topic, payload)
         if self._others is not None:
-            self._others(topic, said)
+            self._others(topic, payload)
 
-    def wake(self, topic: Topic, said: Said | None = None) -> None:
+    def wake(self, topic: Topic, payload: Payload | None = None) -> None:
         """Wake all who watch the topic here."""
         if topic == GONE:
             for forget in self._gone:
@@ -150,17 +150,17 @@ class Notifier:
             for other in list(self._changes):
                 if other[0] in (LOG, LEASE):
                     self._set(other)
-        self._set(topic, said)
+        self._set(topic, payload)
         if topic[0] == LOG:
             self._set(ANY_LOG)
         if topic[0] in self._heard:
             self._heard[topic[0]](topic[1])
 
-    def _set(self, topic: Topic, said: Said | None = None) -> None:
+    def _set(self, topic: Topic, payload: Payload | None = None) -> None:
         """Wake everybody who waits for news of a topic."""
         change = self._changes.pop(topic, None)
         if change is not None:
-            change.said = said
+            change.payload = payload
             if change.number < MAX_FOLLOWING:
                 change.following = self._changes[topic] = Change(change.number + 1)
             change.set()

@@ -19,7 +19,7 @@ import structlog
 from sqlalchemy.engine import URL
 
 from api.core import background
-from api.core.notify import Notifier, Said, Topic
+from api.core.notify import Notifier, Payload, Topic
 
 CHANNEL = "milestoned"
 RECHECK_S = 30.0
@@ -29,10 +29,10 @@ PAUSE_S = 0.005
 """From one notification, a transaction of its own, to the next; changes meanwhile share one."""
 MAX_BYTES = 7_000
 """Of one notification, of which Postgres takes less than 8,000."""
-MAX_SAID_BYTES = 1_000
-"""Where more is said of a change, the other replicas are told that it came, and look."""
+MAX_PAYLOAD_BYTES = 1_000
+"""Of a change with a larger payload the other replicas are told that it came, and look."""
 MAX_WAITING = 10_000
-"""Changes that wait with what is said of them, as while the connection is lost: of further ones the
+"""Changes that wait with their payloads, as while the connection is lost: of further ones the
 other replicas are told that they came."""
 
 log = structlog.get_logger()
@@ -45,7 +45,7 @@ class Broadcast:
         self._dsn = url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._notifier = notifier
         self._me = uuid.uuid4().hex
-        self._waiting: dict[bytes, None] = {}  # encoded: topic, and what is said of it
+        self._waiting: dict[bytes, None] = {}  # encoded: topic and payload
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -61,9 +61,9 @@ class Broadcast:
         """Close the connection and return once it is closed."""
         await background.end(self._task)
 
-    def _send(self, topic: Topic, said: Said | None) -> None:
-        encoded = orjson.dumps(topic if said is None else (*topic, said))
-        if len(encoded) > MAX_SAID_BYTES or len(self._waiting) >= MAX_WAITING:
+    def _send(self, topic: Topic, payload: Payload | None) -> None:
+        encoded = orjson.dumps(topic if payload is None else (*topic, payload))
+        if len(encoded) > MAX_PAYLOAD_BYTES or len(self._waiting) >= MAX_WAITING:
             encoded = orjson.dumps(topic)
         self._waiting[encoded] = None
         self._news.set()
@@ -117,8 +117,8 @@ class Broadcast:
         """Wake who waits for what another replica told."""
         sender, changes = orjson.loads(payload)
         if sender != self._me:
-            for what, episode, *said in changes:
-                self._notifier.wake((what, episode), said[0] if said else None)
+            for what, episode, *payloads in changes:
+                self._notifier.wake((what, episode), payloads[0] if payloads else None)
 
 
 def _take(waiting: Iterable[bytes]) -> list[bytes]:

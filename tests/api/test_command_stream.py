@@ -15,7 +15,7 @@ from api.commands.command_queue import CommandNews
 from api.commands.store import Commands
 from api.commands.tables import commands
 from api.core import notify
-from api.core.notify import Notifier, Said, commands_of
+from api.core.notify import Notifier, Payload, commands_of
 from api.http.support import while_known
 from tests.api.service import Service, Store, events, frames, running, until
 from tests.support.postgres import needs_postgres
@@ -249,16 +249,16 @@ async def test_each_of_many_commands_comes_once_where_the_daemon_reads_slowly(
     assert heard == list(range(1, 11))
 
 
-def telling(service: Service, episode: str, *said: Said | None) -> None:
+def telling(service: Service, episode: str, *payloads: Payload | None) -> None:
     """Tell of commands, as if they came in this order from other replicas."""
-    for one in said:
+    for one in payloads:
         service.app.state.notifier.wake(commands_of(episode), one)
 
 
 COMMANDS = [
     {"command": n, "kind": "agent.answered", "data": {"text": t}} for n, t in [(1, "a"), (2, "b")]
 ]
-ORDERS: dict[str, list[Said | None]] = {
+ORDERS: dict[str, list[Payload | None]] = {
     "in order": [COMMANDS[0], COMMANDS[1]],
     "the second first": [COMMANDS[1], COMMANDS[0]],
     "the first is not told": [COMMANDS[1]],
@@ -269,7 +269,7 @@ ORDERS: dict[str, list[Said | None]] = {
 
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 async def test_each_command_comes_once_and_in_order_however_it_is_told(
-    service: Service, order: list[Said | None]
+    service: Service, order: list[Payload | None]
 ) -> None:
     id, _ = await service.open()
     async with followed(service, id) as lines:
