@@ -3,7 +3,6 @@ it, so that what is proposed is what is paid."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,6 +15,7 @@ from api.proposal.candidates import (
     join_parts,
     join_within,
 )
+from api.proposal.named_values import is_slot, stands_in, stands_in_condition
 from api.proposal.slots import Values, fill_task, with_slots
 from api.proposal.states import state_candidates
 from api.proposal.weighing import EVEN_WEIGHTS
@@ -38,7 +38,6 @@ DEEDS = ("element_clicked", "request_accepted", "url_reached")
 MAX_GUARDS = 5
 MIN_NAMED = 3
 """Characters of a value that is looked for in an instruction."""
-_SLOT = re.compile(r"\{[a-z][a-z0-9_]*\}")
 GUARDED_DEEDS = ("element_clicked", "file_matches")
 MIN_GUARD_RUNS = 2
 """Failures that did it, and successes that did not, below which a click or a file is no guard."""
@@ -377,21 +376,20 @@ def _find_wanted_fields(
 ) -> list[ConditionSupport]:
     """Return the fields that every success filled with a value of the instruction, and of which the
     goal says nothing: failures that happened to fill them too do not make them optional."""
-    asked = " ".join(canonical(one.candidate.when).decode() for one in goal)
     found: list[ConditionSupport] = []
     for one in milestones:
         value = mapping(one.candidate.when.get("field_filled")).get("value")
         if not isinstance(value, str) or any(one is other for other in goal):
             continue
-        is_slot = _SLOT.fullmatch(value) is not None
-        if (is_slot or _is_named(value, instruction)) and value not in asked:
+        is_asked = any(stands_in_condition(value, other.candidate.when) for other in goal)
+        if (is_slot(value) or _is_named(value, instruction)) and not is_asked:
             found.append(one)
     return found
 
 
 def _is_named(value: str, instruction: str) -> bool:
     """Return whether a value is long enough to be looked for, and stands in the instruction."""
-    return len(value) >= MIN_NAMED and value.casefold() in instruction.casefold()
+    return len(value) >= MIN_NAMED and stands_in(value, instruction)
 
 
 def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[TaskCandidate, str]]:

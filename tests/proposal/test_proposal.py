@@ -244,6 +244,7 @@ def test_what_is_wrong_for_one_run_may_be_right_for_another() -> None:
         ("Order it for Ada Lovelace.", ["Name"]),
         ("Order it for ada lovelace, to Bergen.", ["Name", "City"]),
         ("Order it.", []),
+        ("Order it for Ada Lovelaces, to Bergendorf.", []),
     ],
 )
 def test_what_the_instruction_names_is_wanted_also_if_failures_did_it(
