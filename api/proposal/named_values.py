@@ -33,8 +33,7 @@ def stands_in(value: str, text: str) -> bool:
         return value.casefold() in text.casefold()
     others = _split(text)
     return any(
-        others[start : start + len(words)] == words
-        for start in range(len(others) - len(words) + 1)
+        others[start : start + len(words)] == words for start in range(len(others) - len(words) + 1)
     )
 
 

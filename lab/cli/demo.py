@@ -23,9 +23,23 @@ from common.command_line import option
 from common.scratch import Scratch
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
-from lab.demo.families import Family, family_task, run_family, show_side_by_side
+from lab.demo.families import (
+    DESKTOP_FAMILIES,
+    Family,
+    family_task,
+    run_family,
+    show_side_by_side,
+)
 from lab.demo.live_run import AgentCommand, LiveRun, run_agent
-from lab.demo.needs import LackingError, find_chromium, find_client, find_display, find_playwright
+from lab.demo.mail_desktop import run_mail_desktop
+from lab.demo.needs import (
+    LackingError,
+    find_chromium,
+    find_client,
+    find_desktop,
+    find_display,
+    find_playwright,
+)
 from lab.demo.parts import DemoService, shop_folder, start_service, start_shop
 from lab.demo.processes import DemoProcesses, PartFailedError, stoppable
 from lab.demo.show import DemoScreen
@@ -56,7 +70,7 @@ def run(
         option(
             "a family of desktop work, done right and done wrong on pages of ours; without it, the"
             " shop",
-            "web|form|files|mail|settings|search",
+            "web|form|files|mail|mail-desktop|settings|search",
         ),
     ] = None,
     /,
@@ -68,10 +82,7 @@ def run(
     Gives 0 when the agent got through and the replayed rewards are the same bytes.
     """
     try:
-        chromium = find_chromium()
-        find_client()
-        find_playwright()
-        find_display(args.headed)
+        chromium = _find_needed(family, args)
     except LackingError as error:
         print(error, file=sys.stderr)
         return 2
@@ -100,6 +111,21 @@ def run(
         print(f"The demo failed: {error}", file=sys.stderr)
         return 1
     return 0 if equal else 1
+
+
+def _find_needed(family: Family | None, args: DemoSettings) -> str:
+    """Make sure that all is there that a demo needs; gives the browser's path, nothing for a family
+    without one. Raises `LackingError`."""
+    find_client()
+    if family in DESKTOP_FAMILIES:
+        find_desktop("thunderbird")
+        if args.headed:
+            raise LackingError("--headed shows a browser, and this family has none")
+        return ""
+    chromium = find_chromium()
+    find_playwright()
+    find_display(args.headed)
+    return chromium
 
 
 @contextmanager
@@ -150,16 +176,19 @@ def _show_family(
 ) -> bool:
     screen = DemoScreen()
     service = start_service(parts, work / "service")
-    found = run_family(
-        parts,
-        work,
-        screen,
-        service,
-        family,
-        args.out,
-        chromium=chromium,
-        headed=args.headed,
-    )
+    if family in DESKTOP_FAMILIES:
+        found = run_mail_desktop(parts, work, screen, service, args.out)
+    else:
+        found = run_family(
+            parts,
+            work,
+            screen,
+            service,
+            family,
+            args.out,
+            chromium=chromium,
+            headed=args.headed,
+        )
     screen.line()
     show_side_by_side(screen, found.ruleset, found.recordings)
     screen.line()

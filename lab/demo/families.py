@@ -22,8 +22,10 @@ from lab.demo.parts import DemoService, example_folder, start_site
 from lab.demo.processes import DemoProcesses
 from lab.demo.show import DemoScreen
 
-Family = Literal["web", "form", "files", "mail", "settings", "search"]
+Family = Literal["web", "form", "files", "mail", "mail-desktop", "settings", "search"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
+DESKTOP_FAMILIES: tuple[Family, ...] = ("mail-desktop",)
+"""Families whose program is no browser."""
 RUNS = ("right", "wrong")
 
 _NAME, _WORTH, _CELL = 12, 8, 22

@@ -57,7 +57,20 @@ def run_agent(
 ) -> LiveRun:
     """Let the agent work in ``episode`` under a daemon, show each step as it is sealed, and write
     ``recording``. Raises `PartFailedError`."""
-    daemon, agent = _start_beside(parts, work, service, episode, command)
+    beside = _start_beside(parts, work, service, episode, command)
+    return follow_agent(screen, service, episode, ruleset, beside, recording)
+
+
+def follow_agent(
+    screen: DemoScreen,
+    service: DemoService,
+    episode: Episode,
+    ruleset: Ruleset,
+    beside: tuple[DemoDaemon, DemoProcess],
+    recording: Path,
+) -> LiveRun:
+    """Let an agent that is ready work beside its daemon, as `run_agent` does."""
+    daemon, agent = beside
     rows = StepRows(screen, columns(ruleset.components))
     follower = DemoFollower(episode, rows.show)
     follower.start()

@@ -8,6 +8,9 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+
+from lab.demo.desktop import PROGRAMS
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -77,6 +80,18 @@ def find_display(headed: bool) -> None:
     if headed and sys.platform.startswith("linux") and not shown:
         raise LackingError(
             "--headed: there is no display (DISPLAY is not set). Leave --headed out, or: xvfb-run"
+        )
+
+
+def find_desktop(program: str) -> None:
+    """Make sure that a desktop can be started, and ``program`` on it, whose package is called as it
+    is. Raises `LackingError`."""
+    needed = {program: program, **PROGRAMS}
+    lacking = [name for name in needed if shutil.which(name) is None and not Path(name).is_file()]
+    if lacking:
+        packages = " ".join(needed[name] for name in lacking)
+        raise LackingError(
+            f"missing: {', '.join(lacking)}\n  Debian, Ubuntu:  sudo apt-get install {packages}"
         )
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import ssl
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,9 +104,10 @@ def start_daemon(
     browser: Sequence[str],
     files: Sequence[Path] = (),
     prefix: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
 ) -> DemoDaemon:
-    """`agentd run` for one episode; ``browser`` is ``("--profile", DIR)`` or ``("--cdp", URL)``.
-    ``prefix`` as above.
+    """`agentd run` for one episode; ``browser`` is ``("--profile", DIR)``, ``("--cdp", URL)`` or,
+    for the programs of the desktop that ``env`` names, ``("--desktop",)``. ``prefix`` as above.
 
     Returns once all its sources see. Its state stays in ``folder``, so that it can be started again
     there.
@@ -121,7 +122,7 @@ def start_daemon(
     command += ["--state", str(folder), *browser]
     for root in files:
         command += ["--files", str(root)]
-    part = parts.start("daemon", command, same_imports())
+    part = parts.start("daemon", command, {**same_imports(), **(env or {})})
     part.wait_until("all its sources were ready", lambda: _all_ready(folder) or None)
     return DemoDaemon(part, folder)
 
@@ -175,6 +176,27 @@ def start_agent(
     command += ["--report", str(folder / "report.json"), *(["--headed"] if headed else []), *more]
     part = parts.start(name, command, same_imports())
     part.wait_until("its browser ran", lambda: has_printed(part, "ready"))
+    return part
+
+
+def start_mail_server(parts: DemoProcesses, folder: Path, kept: Path, port: int = 0) -> int:
+    """The office's mail server, which keeps messages in the folder ``kept``; gives its port."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port_file = folder / "port"
+    command = [sys.executable, "-m", f"{_module('office')}.mail_server", "--port", str(port)]
+    command += ["--port-file", str(port_file), "--folder", str(kept)]
+    part = parts.start(folder.name, command, same_imports())
+    return int(part.wait_until("it listened", lambda: _text(port_file)))
+
+
+def start_mail_agent(
+    parts: DemoProcesses, env: Mapping[str, str], more: Sequence[str], name: str
+) -> DemoProcess:
+    """The office's scripted agent that works in Thunderbird, on the desktop that ``env`` names;
+    returns once the program's window is there. ``name``: of its log."""
+    command = [sys.executable, "-m", f"{_module('office')}.mail_client", *more]
+    part = parts.start(name, command, {**same_imports(), **env})
+    part.wait_until("its program ran", lambda: has_printed(part, "ready"), 120.0)
     return part
 
 

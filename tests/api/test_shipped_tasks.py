@@ -27,7 +27,10 @@ _LITERAL = (
     "the weights of its family are kept to the letter, and what it pays is shown beside its most"
 )
 MEANT = {
-    **{f"examples/office/{family}.yaml": _LITERAL for family in ("files", "mail", "search")},
+    **{
+        f"examples/office/{family}.yaml": _LITERAL
+        for family in ("files", "mail", "mail-desktop", "search")
+    },
     "examples/learning: milestones": (
         "the experiment's question is whether pay on the way to a goal, more of it than for the"
         " goal, teaches an agent to reach it; docs/learning.md has what was measured with these"
@@ -60,9 +63,10 @@ TASKS = dict(shipped())
 
 
 def test_the_list_is_not_empty() -> None:
-    """All of the six families, twice, the judge's, the demo's, and what the docs show."""
-    for folder in ("examples/desktop/", "examples/office/"):
-        assert len([name for name in TASKS if name.startswith(folder)]) == 6
+    """All of the six families, twice, e-mail in a mail program too, the judge's, the demo's, and
+    what the docs show."""
+    for folder, number in (("examples/desktop/", 6), ("examples/office/", 7)):
+        assert len([name for name in TASKS if name.startswith(folder)]) == number
     assert {name.partition("/")[0] for name in TASKS} >= {"examples", "docs"}
     assert MEANT.keys() <= TASKS.keys()
 

@@ -11,7 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lab.demo.families import FAMILIES, family_task, run_family
+from lab.demo.families import DESKTOP_FAMILIES, FAMILIES, family_task, run_family
+from lab.demo.mail_desktop import run_mail_desktop
 from lab.demo.parts import start_service
 from lab.demo.processes import DemoProcesses, stoppable
 from lab.demo.show import DemoScreen
@@ -30,6 +31,9 @@ def main() -> None:
             with DemoProcesses(work / "logs") as parts:
                 service = start_service(parts, work / "service")
                 out = family_task(family).parent / "recordings"
+                if family in DESKTOP_FAMILIES:
+                    run_mail_desktop(parts, work, DemoScreen(), service, out)
+                    continue
                 run_family(
                     parts,
                     work,

@@ -1,5 +1,5 @@
-"""The six families of desktop work: what their runs on real Chromium were paid, from recordings that
-the daemon made, and live by `milestoned demo FAMILY`."""
+"""The six families of desktop work: what their runs on real Chromium, and of e-mail in Thunderbird too,
+were paid, from recordings that the daemon made, and live by `milestoned demo FAMILY`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from api.replay.task_tests import read_events
 from api.tasks.task_files import load_task_file
 from api.verdicts.recorded import Playback
 from detectors.task.ruleset import Ruleset, compile_task
-from lab.demo.families import FAMILIES, Family, family_task, show_side_by_side
+from lab.demo.families import (
+    DESKTOP_FAMILIES,
+    FAMILIES,
+    Family,
+    family_task,
+    show_side_by_side,
+)
+from lab.demo.needs import LackingError, find_desktop
 from lab.demo.show import DemoScreen
 from tests.api.service import events, frames
 from tests.e2e.test_demo import _milestoned
 from tests.support.chromium import needs_chromium
+from tests.support.desktop import needs
 from tests.support.logs import Said, clicked, episode, ruleset, went
 
 WORTH: dict[Family, dict[str, float]] = {
@@ -25,6 +33,7 @@ WORTH: dict[Family, dict[str, float]] = {
     "form": {"filled": 0.2, "submitted": 0.3, "banner": 0.5},
     "files": {"created": 1.0, "content": 0.5, "folder": 0.25},
     "mail": {"addressed": 0.25, "attached": 0.5, "sent": 1.0},
+    "mail-desktop": {"addressed": 0.25, "attached": 0.5, "sent": 1.0},
     "settings": {"panel": 0.25, "toggle": 0.25, "saved": 0.5},
     "search": {"query": 0.25, "results": 0.5, "opened": 0.5},
 }
@@ -35,6 +44,7 @@ LACKING: dict[Family, set[str]] = {
     "form": {"submitted", "banner"},  # the dialog was answered no
     "files": {"content"},  # another month's file, of the same name
     "mail": {"attached", "sent"},  # the file was forgotten
+    "mail-desktop": {"attached", "sent"},  # likewise
     "settings": {"saved"},  # left without saving
     "search": {"opened"},  # another of the results
 }
@@ -45,10 +55,20 @@ NEAREST: dict[Family, str] = {
     "form": "dialog_answered: nearest: event",
     "files": "file_matches: nearest: event",
     "mail": "requires attached, which was not reached",
+    "mail-desktop": "requires attached, which was not reached",
     "settings": "request_accepted: nearest: event",
     "search": "url_reached: nearest: event",
 }
 """What the demo says of why."""
+
+
+LIVE = [
+    pytest.param(
+        family, marks=needs("thunderbird") if family in DESKTOP_FAMILIES else needs_chromium
+    )
+    for family in FAMILIES
+]
+"""The families, each with what it needs of the machine."""
 
 
 def _rules(family: Family) -> Ruleset:
@@ -147,8 +167,7 @@ def _hold(family: Family, said: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.browser
-@needs_chromium
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", LIVE)
 def test_a_family_runs_live_with_one_command(family: Family, tmp_path: Path) -> None:
     done = _milestoned("demo", family, "--out", "out", cwd=tmp_path, timeout_s=300)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -157,3 +176,12 @@ def test_a_family_runs_live_with_one_command(family: Family, tmp_path: Path) -> 
     assert {one.name for one in (tmp_path / "out").iterdir()} == {
         f"{family}.right.mrec", f"{family}.wrong.mrec", "service",
     }  # fmt: skip
+
+
+def test_a_desktop_program_that_is_missing_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LackingError, match=r"missing: thunderbird.*") as refused:
+        find_desktop("thunderbird")
+    assert "sudo apt-get install thunderbird xvfb xdotool" in str(refused.value)
