@@ -46,9 +46,13 @@ FLOOR_S = 15.0
 """How long the service is measured without requests, and with empty ones alone."""
 
 
+SHOWN_TABLE_BYTES = 10
+"""A table that grows less with a step is not shown."""
+
+
 class Load(NamedTuple):
     """The counters at one moment: what was accepted, seconds of processor time by role, bytes of
-    the database, its transactions."""
+    the database, its transactions, and bytes of each table with its indexes."""
 
     at: float
     events: float
@@ -57,6 +61,7 @@ class Load(NamedTuple):
     cpu: dict[str, float]
     database: int
     transactions: int
+    tables: dict[str, int]
 
 
 class Replica(NamedTuple):
@@ -227,11 +232,23 @@ def _sum(texts: list[str], name: str) -> float:
     return sum(float(value) for text in texts for value in pattern.findall(text))
 
 
-def _ask_postgres(database: str) -> tuple[int, int]:
-    """Return the database's size in bytes, and how many transactions it has committed; a statement
-    outside of one counts as one."""
+_TABLE_SIZES = """
+    SELECT coalesce(parent.relname, part.relname) AS name,
+           sum(pg_total_relation_size(part.oid)) AS bytes
+    FROM pg_class part
+    LEFT JOIN pg_inherits ON pg_inherits.inhrelid = part.oid
+    LEFT JOIN pg_class parent ON parent.oid = pg_inherits.inhparent
+    WHERE part.relkind = 'r' AND part.relnamespace = 'public'::regnamespace
+    GROUP BY 1
+"""
+"""The bytes of each table with its indexes, its partitions together."""
 
-    async def ask() -> tuple[int, int]:
+
+def _ask_postgres(database: str) -> tuple[int, int, dict[str, int]]:
+    """Return the database's size in bytes, and how many transactions it has committed; a statement
+    outside of one counts as one. Then the bytes of each table."""
+
+    async def ask() -> tuple[int, int, dict[str, int]]:
         conn = await asyncpg.connect(database)
         try:
             row = await conn.fetchrow(
@@ -239,7 +256,10 @@ def _ask_postgres(database: str) -> tuple[int, int]:
                 " WHERE datname = current_database()"
             )
             assert row is not None, "the database that answers is there"
-            return int(row[0]), int(row[1])
+            tables = {
+                table["name"]: int(table["bytes"]) for table in await conn.fetch(_TABLE_SIZES)
+            }
+            return int(row[0]), int(row[1]), tables
         finally:
             await conn.close()
 
@@ -313,6 +333,10 @@ def _report(
         "bytes",
         at_most(100),
     )
+    for name, size in after.tables.items():
+        grown = (size - before.tables.get(name, 0)) / max(steps, 1)
+        if grown >= SHOWN_TABLE_BYTES:
+            report.add(f"    {name}: bytes a step", single(grown), "bytes", LOWER)
     rate = float((requests + beats) / seconds)
     if report.is_quick:
         return rate
