@@ -1,5 +1,5 @@
-"""Signs the head of each closed episode and, daily, the head of the tree over all of them; sees to
-their delivery.
+"""Signs the head of each closed episode, of what people said, and, daily, of the tree over all
+episodes; sees to their delivery.
 
 What has to be signed is queued in the transaction that closes the episode, so a crash at any moment
 loses none. Of many replicas one works at a time, and the tree's row is locked while it grows: each
@@ -20,6 +20,7 @@ from api.audit.counting import Counting
 from api.audit.delivery import Delivery, DeliveryError
 from api.audit.facts import Facts
 from api.audit.judging import chain_head
+from api.audit.label_leaf import LabelLeaf, label_origin
 from api.audit.note import Checkpoint, PublicKey, Signing, sign_note
 from api.audit.statement import (
     encode_statement,
@@ -28,7 +29,7 @@ from api.audit.statement import (
     rewards_digest,
     statement,
 )
-from api.audit.store import Audits
+from api.audit.store import LABEL_TREE, Audits
 from api.audit.tree import Tree
 from api.core.background import AFTER_START_S, PeriodicTask
 from api.core.errors import ForeignKeyError, UnavailableError
@@ -46,6 +47,8 @@ SLOWEST_S = 60.0
 """The longest pause after deliveries that failed; it doubles from `EVERY_S` on."""
 TOGETHER = 64
 """The most episodes in one transaction."""
+LABELS_TOGETHER = 500
+"""The most words of people in one transaction."""
 
 log = structlog.get_logger(__name__)
 
@@ -119,6 +122,7 @@ class Checkpointer:
             await self._sign([await self._read(episode) for episode in pending])
             if len(pending) == TOGETHER:
                 return True  # all are signed first, whatever becomes of deliveries
+            await self._sign_labels()
             await self._sign_head(head)
             await self._deliver()
             return False
@@ -179,6 +183,24 @@ class Checkpointer:
                 made += 1
             await work.grown(size=tree.size, full=tree.dump())
         self._metrics.checkpoints.labels("episode").inc(made)
+
+    async def _sign_labels(self) -> None:
+        """Add to their tree what people said since, and sign its head."""
+        if not await self._audits.unsigned_labels(1):
+            return
+        if (over_all := await self._audits.tree()) is not None:
+            self._own(over_all)
+        async with self._audits.signing(LABEL_TREE) as work:
+            tree = Tree.load(work.tree.size, bytes(work.tree.full))
+            for word in await work.unsigned_labels(LABELS_TOGETHER):
+                leaf = LabelLeaf.of_word(word)
+                await work.add_label(tree.size, word.number, leaf)
+                tree.add(leaf.body())
+            head = Checkpoint(label_origin(self._signer.name), tree.size, tree.root())
+            await work.add_note(head.origin, head.size, sign_note(head.text(), self._signer))
+            signed = {"signed_size": tree.size, "signed_day": _today()}
+            await work.grown(size=tree.size, full=tree.dump(), **signed)
+        self._metrics.checkpoints.labels("labels").inc()
 
     async def _sign_head(self, asked: bool) -> None:
         """The head over all is due where a day has passed since the last one and the tree has

@@ -19,10 +19,21 @@ class StoredLeafRow(LeafRow, Protocol):
     stored: str | None
 
 
+class LabelLeafRow(Protocol):
+    """A row of `label_leaves`, as `api.audit.label_leaf.LabelLeaf` has it."""
+
+    number: int
+    first: str
+    second: str
+    slot: str
+    digest: str
+
+
 class TreeRow(Protocol):
-    """The row of `audit_trees`. ``full``: the hashes of its complete subtrees; ``key``: the public
+    """A row of `audit_trees`. ``full``: the hashes of its complete subtrees; ``key``: the public
     key in signed-note's form, None where nobody noted it."""
 
+    name: str
     size: int
     full: bytes
     signed_size: int

@@ -25,8 +25,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.audit.evaluation import StepCounts
+from api.audit.label_leaf import LabelLeaf
 from api.audit.rows import (
     CheckpointRow,
+    LabelLeafRow,
     LeafRow,
     OpenerRow,
     StepRow,
@@ -34,7 +36,7 @@ from api.audit.rows import (
     StoredVerdictRow,
     TreeRow,
 )
-from api.audit.tables import audit_trees, checkpoints, episode_facts, leaves
+from api.audit.tables import audit_trees, checkpoints, episode_facts, label_leaves, leaves
 from api.auth.tables import tokens
 from api.db.database import Database, now
 from api.episodes import tombstones
@@ -43,6 +45,7 @@ from api.episodes.rows import EpisodeRow, TombstoneRow
 from api.episodes.tables import closings, episode_marks, episodes
 from api.episodes.tables import tombstones as tombstones_table
 from api.ingest.tables import engine_states
+from api.labelling.tables import preferences
 from api.log.rows import SegmentRow
 from api.log.segments import StoredSegments
 from api.log.tables import packings, segments, steps
@@ -55,7 +58,9 @@ from api.verdicts.tables import escalations, verdicts
 from detectors.model.types import Json
 
 TREE = "episodes"
-"""The one tree: a leaf for each closed episode."""
+"""The tree of which each closed episode is a leaf."""
+LABEL_TREE = "labels"
+"""The tree of which each word of a person is a leaf."""
 PAGE = 200
 _SIGNING = 0x6D696C72
 """Advisory lock on Postgres, held by the replica that makes and delivers checkpoints."""
@@ -105,7 +110,13 @@ _COUNTED = select(episode_facts).where(episode_facts.c.episode == _episode)
 _MARKS = select(episode_marks).where(episode_marks.c.episode == _episode)
 _LEAF = select(leaves).where(leaves.c.episode == _episode)
 _QUEUED = select(closings.c.episode).where(closings.c.episode == _episode)
-_TREE = select(audit_trees).where(audit_trees.c.name == TREE)
+_TREE = select(audit_trees).where(audit_trees.c.name == bindparam("name"))
+_UNSIGNED_LABELS = (
+    select(preferences)
+    .where(preferences.c.leaf.is_(None))
+    .order_by(preferences.c.number)
+    .limit(bindparam("count"))
+)
 _NOTES = (
     select(checkpoints)
     .where(checkpoints.c.origin == bindparam("origin"))
@@ -269,10 +280,24 @@ class Audits:
                 yield row
             after = rows[-1].number
 
-    async def tree(self) -> TreeRow | None:
-        """The tree's row, or None before the first leaf."""
-        row: TreeRow | None = await self._database.first(_TREE)
+    async def tree(self, name: str = TREE) -> TreeRow | None:
+        """The row of a tree, or None before its first leaf."""
+        row: TreeRow | None = await self._database.first(_TREE, {"name": name})
         return row
+
+    async def labels(self) -> AsyncIterator[Any]:
+        """Every word of every tenant, in the order in which they were said."""
+        async for row in self._pages(select(preferences), preferences.c.number, "number"):
+            yield row
+
+    async def label_leaves(self) -> AsyncIterator[LabelLeafRow]:
+        """Every leaf of the tree over labels, in order."""
+        async for row in self._pages(select(label_leaves), label_leaves.c.number, "number"):
+            yield row
+
+    async def unsigned_labels(self, count: int) -> Sequence[Any]:
+        """The words that are no leaf yet, the oldest first."""
+        return await self._database.all(_UNSIGNED_LABELS, {"count": count})
 
     async def key(self) -> str | None:
         """The public key that the database is signed with, in signed-note's form; None where nobody
@@ -312,15 +337,15 @@ class Audits:
         return self._database.alone(_SIGNING)
 
     @asynccontextmanager
-    async def signing(self) -> AsyncIterator[SigningTransaction]:
-        """The transaction in which the tree grows: all of it or nothing."""
-        if await self.tree() is None:
-            first = {"name": TREE, "size": 0, "full": b"", "signed_size": 0, "signed_day": ""}
+    async def signing(self, name: str = TREE) -> AsyncIterator[SigningTransaction]:
+        """The transaction in which a tree grows: all of it or nothing."""
+        if await self.tree(name) is None:
+            first = {"name": name, "size": 0, "full": b"", "signed_size": 0, "signed_day": ""}
             with suppress(IntegrityError):  # another replica, which starts in this moment too
                 async with self._database.write() as conn:
                     await conn.execute(insert(audit_trees), first)
         async with self._database.write() as conn:
-            row = (await conn.execute(_TREE.with_for_update())).one()
+            row = (await conn.execute(_TREE.with_for_update(), {"name": name})).one()
             yield SigningTransaction(conn, row)
 
     async def unusual_starts(self, task_number: int) -> list[UnusualStart]:
@@ -384,7 +409,20 @@ class SigningTransaction:
     async def grown(self, **values: object) -> None:
         """Set columns of the tree's row."""
         await self._conn.execute(
-            update(audit_trees).where(audit_trees.c.name == TREE).values(**values)
+            update(audit_trees).where(audit_trees.c.name == self.tree.name).values(**values)
+        )
+
+    async def unsigned_labels(self, count: int) -> Sequence[Any]:
+        """The words that are no leaf yet, the oldest first; nobody else changes them until the
+        transaction ends."""
+        found = await self._conn.execute(_UNSIGNED_LABELS.with_for_update(), {"count": count})
+        return found.all()
+
+    async def add_label(self, number: int, word: int, leaf: LabelLeaf) -> None:
+        """Add the leaf with this number, of the word with the number ``word``."""
+        await self._conn.execute(insert(label_leaves), {"number": number, **leaf._asdict()})
+        await self._conn.execute(
+            update(preferences).where(preferences.c.number == word).values(leaf=number)
         )
 
 

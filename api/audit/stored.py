@@ -6,17 +6,19 @@ Each value is made again from what it was made of, or held against what was sign
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import orjson
 
 from api.audit.difference import Difference, differs, field_differences, fields_of, format_value
 from api.audit.facts import COUNTS, PARTS, Facts
+from api.audit.label_leaf import label_origin
 from api.audit.note import NoteError, PublicKey, open_note, parse_checkpoint
 from api.audit.replaying import Replaying
+from api.audit.rows import CheckpointRow, TreeRow
 from api.audit.statement import episode_of, log_origin
-from api.audit.store import Audits
+from api.audit.store import LABEL_TREE, Audits
 from api.audit.tree import Tree
 from api.episodes.label_index import finding_key, label_rows
 from api.episodes.rows import EpisodeRow
@@ -90,28 +92,49 @@ async def stored_tree(audits: Audits, key: PublicKey, tree: Tree) -> AsyncIterat
     """The row that says how far the tree has grown, what was signed of it last, and with which
     key."""
     stored = await audits.tree()
-    if stored is None:
-        if tree.size:
-            yield Difference("", "stored tree", format_value("none"), format_value("one"))
-        return
-    wanted = {"size": tree.size, "full": tree.dump(), "signed_size": 0, "signed_day": ""}
+    # Where none is noted, the next service that starts notes its own.
+    named = {} if stored is None or stored.key is None else {"key": key.text()}
     notes = await audits.notes(log_origin(key.name))
-    if notes:
-        wanted |= {"signed_size": notes[-1].size, "signed_day": notes[-1].made_at[:10]}
-    if stored.key is not None:  # the next service that starts notes its own
-        wanted["key"] = key.text()
-    for difference in field_differences("", "stored tree", fields_of(stored, wanted), wanted):
+    for difference in _compare_tree("stored tree", stored, tree, notes, named):
         yield difference
+
+
+async def stored_label_tree(
+    audits: Audits, key: PublicKey, tree: Tree
+) -> AsyncIterator[Difference]:
+    """The row that says how far the tree over labels has grown, and what was signed of it last."""
+    stored = await audits.tree(LABEL_TREE)
+    notes = await audits.notes(label_origin(key.name))
+    for difference in _compare_tree("stored label tree", stored, tree, notes, {}):
+        yield difference
+
+
+def _compare_tree(
+    what: str,
+    stored: TreeRow | None,
+    tree: Tree,
+    notes: Sequence[CheckpointRow],
+    named: Mapping[str, str],
+) -> Iterable[Difference]:
+    """Hold a tree's row against the tree that was made again, and its newest note."""
+    if stored is None:
+        return differs("", what, "one" if not tree.size else "none", "one")
+    signed = {"signed_size": 0, "signed_day": ""}
+    if notes:
+        signed = {"signed_size": notes[-1].size, "signed_day": notes[-1].made_at[:10]}
+    wanted = {"size": tree.size, "full": tree.dump(), **signed, **named}
+    return field_differences("", what, fields_of(stored, wanted), wanted)
 
 
 async def checkpoints(audits: Audits, key: PublicKey) -> AsyncIterator[Difference]:
     """Each signed note is about what its row says. (Whether it fits is asked where its log is
     read.)"""
+    trees = (log_origin(key.name), label_origin(key.name))
     async for row in audits.all_notes():
         try:
             note = parse_checkpoint(open_note(row.note, key))
         except NoteError as error:
-            if row.origin != log_origin(key.name) and episode_of(key.name, row.origin) is None:
+            if row.origin not in trees and episode_of(key.name, row.origin) is None:
                 yield Difference("", f"checkpoint {row.number}", str(error), "a note of this key")
             continue
         found = {"origin": row.origin, "size": row.size}

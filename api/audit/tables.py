@@ -20,9 +20,10 @@ audit_trees = Table(
     Column("signed_day", String(10), nullable=False),
     Column("key", String(160)),
 )
-"""How far the tree over all episodes has grown, and the public ``key`` with which all is signed.
+"""How far the trees over all episodes and over all labels have grown, and, in the row of the first,
+the public ``key`` with which all is signed.
 
-Only the holder of its row's lock signs."""
+Only the holder of a row's lock signs in that tree."""
 
 leaves = Table(
     "leaves",
@@ -32,6 +33,17 @@ leaves = Table(
     Column("body", LargeBinary, nullable=False),
 )
 """The leaves of that tree: one statement for each closed episode."""
+
+label_leaves = Table(
+    "label_leaves",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("first", String(64), nullable=False),
+    Column("second", String(64), nullable=False),
+    Column("slot", String(64), nullable=False),
+    Column("digest", String(64), nullable=False),
+)
+"""The leaves of the tree over all that people said (api/audit/label_leaf.py)."""
 
 checkpoints = Table(
     "checkpoints",

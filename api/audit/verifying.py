@@ -12,8 +12,11 @@ from collections.abc import AsyncIterator, Iterable
 
 from api.audit.difference import Difference, differs, format_value
 from api.audit.judging import chain_head
+from api.audit.label_leaf import LabelLeaf, label_origin
+from api.audit.labels import compare_labels
 from api.audit.note import Checkpoint, NoteError, PublicKey, open_note, parse_checkpoint
 from api.audit.replaying import Replaying
+from api.audit.rows import LabelLeafRow
 from api.audit.statement import (
     encode_statement,
     episode_head,
@@ -27,6 +30,7 @@ from api.audit.stored import (
     checkpoints,
     compare_derived,
     parse_stored,
+    stored_label_tree,
     stored_tree,
     tasks,
     tombstones,
@@ -89,6 +93,8 @@ class Verifier:
             async for one in self.of_row(row):
                 yield one
         async for one in self._tree():
+            yield one
+        async for one in self._verify_labels():
             yield one
         for check in (
             checkpoints(self._audits, self._key),
@@ -186,7 +192,8 @@ class Verifier:
     async def _tree(self) -> AsyncIterator[Difference]:
         """The tree over all episodes: its leaves, its heads, and whether each leaf's episode is
         accounted for."""
-        wanted, problems = await self._heads_over_all()
+        origin = log_origin(self._key.name)
+        wanted, problems = await self._signed_roots(origin)
         for one in problems:
             yield one
         tree = Tree()
@@ -194,26 +201,40 @@ class Verifier:
             for one in differs(leaf.episode, "number of its leaf", leaf.number, tree.size):
                 yield one
             tree.add(bytes(leaf.body))
-            for one in differs(
-                "",
-                f"tree at size {tree.size}",
-                tree.root().hex(),
-                wanted.pop(tree.size, tree.root()).hex(),
-            ):
+            for one in _compare_root("tree", tree, wanted):
                 yield one
             if leaf.stored is None:
                 async for one in self._verify_tombstone(leaf.episode):
                     yield one
-        for size in wanted:
-            yield Difference(
-                "", "tree", f"{tree.size} leaves", f"{size} at least, by a signed checkpoint"
-            )
+        for one in _missing_leaves("tree", tree, wanted):
+            yield one
         async for one in stored_tree(self._audits, self._key, tree):
             yield one
 
-    async def _heads_over_all(self) -> tuple[dict[int, bytes], list[Difference]]:
-        """The signed roots by size, in the database and outside; and notes that are none."""
-        origin = log_origin(self._key.name)
+    async def _verify_labels(self) -> AsyncIterator[Difference]:
+        """The tree over what people said: its leaves, its heads, and each word that is shown."""
+        wanted, problems = await self._signed_roots(label_origin(self._key.name))
+        for one in problems:
+            yield one
+        tree = Tree()
+        newest: dict[str, LabelLeafRow] = {}
+        async for row in self._audits.label_leaves():
+            for one in differs("", f"number of label leaf {tree.size}", row.number, tree.size):
+                yield one
+            tree.add(LabelLeaf(row.first, row.second, row.slot, row.digest).body())
+            newest[row.slot] = row
+            for one in _compare_root("label tree", tree, wanted):
+                yield one
+        for one in _missing_leaves("label tree", tree, wanted):
+            yield one
+        async for one in stored_label_tree(self._audits, self._key, tree):
+            yield one
+        async for one in compare_labels(self._audits, newest):
+            yield one
+
+    async def _signed_roots(self, origin: str) -> tuple[dict[int, bytes], list[Difference]]:
+        """The signed roots of a tree by size, in the database and outside; and notes that are
+        none."""
         wanted = dict(self._outside.roots.get(origin, {}))
         problems = []
         for row in await self._audits.notes(origin):
@@ -244,3 +265,18 @@ class Verifier:
                 format_value(bytes(tombstone.body)),
                 "one that this key signed",
             )
+
+
+def _compare_root(what: str, tree: Tree, wanted: dict[int, bytes]) -> Iterable[Difference]:
+    """Hold the tree's root against the one that was signed at its size, and take that out."""
+    root = tree.root()
+    signed = wanted.pop(tree.size, root)
+    return differs("", f"{what} at size {tree.size}", root.hex(), signed.hex())
+
+
+def _missing_leaves(what: str, tree: Tree, wanted: Iterable[int]) -> Iterable[Difference]:
+    """Name the signed sizes that the tree does not reach."""
+    for size in wanted:
+        yield Difference(
+            "", what, f"{tree.size} leaves", f"{size} at least, by a signed checkpoint"
+        )

@@ -27,8 +27,11 @@ preferences = Table(
     Column("annotator", String(32), nullable=False),
     Column("final", Boolean, nullable=False),
     Column("said_at", String(32), nullable=False),
+    Column("leaf", BigInteger),
     UniqueConstraint("tenant", "first", "second", "step", "item", "annotator"),
     Index(None, "first"),
     Index(None, "second"),
+    Index(None, "leaf"),
 )
-"""``step`` -1: whole episodes. ``final``: it became the step's final verdict."""
+"""``step`` -1: whole episodes. ``final``: it became the step's final verdict. ``leaf``: its number
+in `api.audit.tables.label_leaves`, None until it was added there."""

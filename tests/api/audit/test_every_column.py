@@ -15,6 +15,7 @@ from sqlalchemy import Boolean, Column, LargeBinary, Table, and_, select, text, 
 from sqlalchemy import types as sql
 
 from api.db.base import metadata
+from api.labelling.store import LabelWord
 from tests.api.audit.audited import differences, sign, told, whole
 from tests.api.service import TASK, Service, Store, running
 
@@ -61,6 +62,14 @@ PROVEN: dict[str, dict[str, str]] = {
         "repeated_calls": "facts.repeated_calls", "judged": "facts.judged", "cost": "facts.cost",
         "body": "facts.milestones",
     },
+    "label_leaves": {
+        "number": "number of label leaf", "first": "label tree at size", "second": "label tree at size",
+        "slot": "label tree at size", "digest": "label tree at size",
+    },
+    "preferences": dict.fromkeys(
+        ("tenant", "task", "first", "second", "step", "item", "choice", "annotator", "final", "said_at", "leaf"),
+        "label 1 of",
+    ),
     "episode_marks": {"key": "marks", "tenant": "marks", "opened_at": "marks", "episode": "marks"},
     "tokens": {
         "id": "opener_sha256, by the statement", "scope": "opener_sha256, by the statement",
@@ -77,9 +86,6 @@ _QUEUE = "a queue's: it says what is still to be done, and nothing of what was"
 _RESCORE = (
     "a rescore's result, of which the one that was paid is no part: the same rescore again says"
     " whether it is so"
-)
-_PEOPLE = (
-    "people's words as they said them; what became of them is a verdict, and those are chained"
 )
 _MONEY = "what calls cost and whether one may be made; what was said stands in the log of verdicts"
 _FLEET = "where a sandbox is, told by its daemon while it lives"
@@ -106,6 +112,7 @@ UNPROVEN: dict[str, dict[str, str] | str] = {
     "tokens": {"hash": _ACCESS, "episode": _ACCESS, "revoked_at": _ACCESS, "expires_at": _ACCESS,
                "last_used": _ACCESS, "requests_per_s": _ACCESS},
     "tombstones": {"intent": _KEY},
+    "preferences": {"number": "a row's own: each word has its time, which is proven"},
     "installation": "whose secret the services have: another one's start is refused",
     "verdicts": _VERDICTS,
     "closings": _QUEUE,
@@ -120,7 +127,6 @@ UNPROVEN: dict[str, dict[str, str] | str] = {
     "hearing": _FLEET,
     "opinions": _MONEY,
     "budgets": _MONEY,
-    "preferences": _PEOPLE,
     "rescores": _RESCORE,
     "rescored": _RESCORE,
     "sandboxes": _FLEET,
@@ -258,6 +264,9 @@ async def test_an_edit_of_every_proven_column_is_named(store: Store, tmp_path: P
         ).json()
         await service.tell(opened["episode"], opened["token"], *whole(), sizes=[3] * 9)
         spare, _ = await service.open({**TASK, "id": "shop/other"})
+        await parts.preferences.say(
+            "main", "tok_1", LabelWord(TASK["id"], spare, "", 0, "step", "yes")
+        )
         of = Edited(opened["episode"], await told(service), spare)
         await sign(service)
         assert (
