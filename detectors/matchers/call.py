@@ -15,6 +15,7 @@ from detectors.matchers.faults import answers
 from detectors.matchers.lenient import LenientPatterns
 from detectors.matchers.location import base_of, query_of
 from detectors.matchers.masked import BodyVerdict, hides_choice, judge_part
+from detectors.matchers.masked_text import ANY_SECRET, MASK, is_made_of
 from detectors.matchers.path_filters import chooses_by_equality
 from detectors.matchers.structure import FLAG_OFF, PART, Nothing, part
 from detectors.matchers.typed_base import read_each
@@ -57,6 +58,19 @@ class _Address:
                 dict.fromkeys((place, place.rstrip("/"), base_of(place, encoded)))
             )
         return self.base == base_of(url, encoded)
+
+    def judge_place(self, url: str, encoded: bool) -> bool | None:
+        """As `is_at`; None where that hangs on what the daemon masked in the path."""
+        is_so = self.is_at(url, encoded)
+        place = url.partition("#")[0].partition("?")[0]
+        if MASK not in place:
+            return is_so
+        if isinstance(self.base, LenientPatterns):
+            is_sure = is_so and self.is_at(place.replace(MASK, ANY_SECRET), encoded)
+            return True if is_sure else None
+        if is_so:
+            return True
+        return None if is_made_of(self.base, base_of(place, encoded).split(MASK)) else False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +130,15 @@ class AddressesMatch:
         )
 
     @answers(False)
-    def is_at(self, url: str) -> bool:
-        """Whether the address without its query is one of these."""
+    def may_be_at(self, url: str) -> bool:
+        """Whether the address without its query is one of these, or may be: a part of its path was
+        masked."""
         place = url if len(url) <= MAX_URL else place_of_long(url)
         if place is None:
             return False
-        return any(address.is_at(place, self.encoded) for address in self.alternatives)
+        return any(
+            address.judge_place(place, self.encoded) is not False for address in self.alternatives
+        )
 
     @answers(False)
     def matches(self, url: str) -> bool:
@@ -133,12 +150,14 @@ class AddressesMatch:
         """As `matches`; None where that hangs on the query of an address that is longer than
         `MAX_URL`, or on what the daemon masked in it."""
         if len(url) > MAX_URL:
-            return None if self.is_at(url) else False
-        return any_verdict(
-            self._judge_query(address, url)
-            for address in self.alternatives
-            if address.is_at(url, self.encoded)
-        )
+            return None if self.may_be_at(url) else False
+        return any_verdict(self._judge_alternative(address, url) for address in self.alternatives)
+
+    def _judge_alternative(self, address: _Address, url: str) -> bool | None:
+        is_there = address.judge_place(url, self.encoded)
+        if is_there is False:
+            return False
+        return all_verdict((is_there, self._judge_query(address, url)))
 
     def _judge_query(self, address: _Address, url: str) -> bool | None:
         query = query_of(url, self.encoded)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from detectors.matchers.plain import literal, normal, number
 from detectors.matchers.structures import is_assignable
@@ -12,10 +14,16 @@ from detectors.matchers.text import TextMatch
 
 MASK = "***"
 """What the daemon writes in the place of a secret."""
-MASKS = ("•••", MASK)
-"""What stands for a secret: put there by the page's observer, and by the daemon."""
+HIDDEN_VALUE = "•••"
+"""What the page's observer writes in the place of a secret field's value."""
+MASKS = (HIDDEN_VALUE, MASK)
+"""What stands for a secret."""
 ANY_SECRET = f"{string.ascii_letters}{string.digits}-._~"
 """A text of the letters that secrets have: what matches it is taken to match each of them."""
+MAX_PIECES = 20
+"""Pieces between masks up to which is looked whether a text can stand among them."""
+_SPACE = re.compile(r"\s")
+_GROUPS = re.compile(r"[0-9\s-]+")
 OTHER_MARKS = "@@@"
 """A text as long as the mask: a pattern that the mask meets, but not for its asterisks, is met by
 it too."""
@@ -36,9 +44,56 @@ def judge_text(wanted: TextMatch, text: str) -> bool | None:
         return None
     if wanted.mode == "number":
         return None if number(text.replace(MASK, "1")) is not None else False
-    folded = literal(text) if wanted.exact else normal(text)
-    pieces = (folded.casefold() if wanted.ignore_case else folded).split(MASK)
+    pieces = _fold(wanted, text).split(MASK)
     return None if any(_can_be(wanted, one, pieces) for one in wanted.texts) else False
+
+
+def judge_running_text(wanted: TextMatch, text: str) -> bool | None:
+    """`judge_text` of a text of a page or a window: among its words a mask stands for one word, or
+    for the digits of a card's number (docs/network.md#masked-secrets)."""
+    is_so = judge_text(wanted, text)
+    if is_so is not None or wanted.mode != "contains" or wanted.typed is not None:
+        return is_so
+    pieces = _fold(wanted, text).split(MASK)
+    if not any(pieces):  # a text that is all secret may have more than one word
+        return None
+    return None if any(_can_contain(pieces, one) for one in wanted.texts) else False
+
+
+def _can_contain(pieces: Sequence[str], expected: str) -> bool:
+    """Whether a text of these pieces, with a word between each two, can contain what is expected;
+    so it may where that would reach beyond the two pieces beside a mask, to the next one."""
+    if len(pieces) > MAX_PIECES:
+        return True
+    places = range(len(expected) + 1)
+    for count, (before, after) in enumerate(pairwise(pieces), 2):
+        starts = [at for at in places if _ends_with(before, expected[:at], is_first=count == 2)]
+        is_last = count == len(pieces)
+        ends = [at for at in places if _begins_with(after, expected[at:], is_last=is_last)]
+        if any(_is_secret_word(expected[start:end]) for start in starts for end in ends):
+            return True
+    return False
+
+
+def _ends_with(piece: str, part: str, *, is_first: bool) -> bool:
+    """Whether what stands up to the end of a piece can end with a part; what stands before a piece
+    that is not the first is not known."""
+    return piece.endswith(part) or (not is_first and part.endswith(piece))
+
+
+def _begins_with(piece: str, part: str, *, is_last: bool) -> bool:
+    return piece.startswith(part) or (not is_last and part.startswith(piece))
+
+
+def _is_secret_word(text: str) -> bool:
+    """Whether a text can be a part of a masked word, or of a card's number in groups."""
+    return bool(text) and (_SPACE.search(text) is None or _GROUPS.fullmatch(text) is not None)
+
+
+def _fold(wanted: TextMatch, text: str) -> str:
+    """Fold a text as the matcher folds what it reads."""
+    folded = literal(text) if wanted.exact else normal(text)
+    return folded.casefold() if wanted.ignore_case else folded
 
 
 def _is_met_by_mask(wanted: TextMatch, text: str) -> bool:
@@ -57,13 +112,21 @@ def _can_be(wanted: TextMatch, expected: str, pieces: Sequence[str]) -> bool:
     if wanted.mode == "ends_with":
         return expected.endswith(last)
     if wanted.mode == "glob":
-        marks = [place for place, letter in enumerate(expected) if letter in "*?"]
-        if marks:
-            head, tail = expected[: marks[0]], expected[marks[-1] + 1 :]
-            return (first.startswith(head) or head.startswith(first)) and (
-                last.endswith(tail) or tail.endswith(last)
-            )
+        return can_be_globbed(expected, pieces)
     return is_made_of(expected, pieces)
+
+
+def can_be_globbed(pattern: str, pieces: Sequence[str]) -> bool:
+    """Whether a text of these pieces, with something between each two, can be as a pattern of ``*``
+    and ``?`` wants it: of what stands between its marks nothing is said."""
+    marks = [place for place, letter in enumerate(pattern) if letter in "*?"]
+    if not marks:
+        return is_made_of(pattern, pieces)
+    head, tail = pattern[: marks[0]], pattern[marks[-1] + 1 :]
+    first, last = pieces[0], pieces[-1]
+    return (first.startswith(head) or head.startswith(first)) and (
+        last.endswith(tail) or tail.endswith(last)
+    )
 
 
 def is_made_of(text: str, pieces: Sequence[str]) -> bool:

@@ -86,6 +86,10 @@ def number(text: str) -> float | None:
     return float(folded.replace(",", ""))
 
 
+ANY_KEY = "\0"
+"""The index key of a text of which a part was kept back: whatever it has, it may be."""
+
+
 def text_keys(text: str) -> tuple[str, ...]:
     """Return the index keys of a text: its `text_key`, and of a number those that
     `keys_near_number` gives for numbers near it."""

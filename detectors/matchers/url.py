@@ -17,8 +17,13 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import orjson
 
 from detectors.matchers.faults import answers
-from detectors.matchers.masked_text import MASK, judge_pairs, judge_text
-from detectors.matchers.plain import fixed_parts, glob, literal, normal
+from detectors.matchers.masked_text import (
+    MASK,
+    can_be_globbed,
+    judge_pairs,
+    judge_text,
+)
+from detectors.matchers.plain import ANY_KEY, fixed_parts, glob, literal, normal
 from detectors.matchers.text import TEXT, TEXT_FORM, TextMatch
 from detectors.model.caches import cache_by_size, cache_short
 from detectors.model.errors import SpecError
@@ -208,7 +213,7 @@ class UrlMatch:
     def judge(self, text: str) -> bool | None:
         """Whether the address ``text`` is the wanted one; None where that hangs on the query, the
         fragment or the end of the path of one that is longer than `MAX_URL`, or on what the daemon
-        masked in query or fragment."""
+        masked in path, query or fragment."""
         if len(text) > MAX_URL:
             return self._judge_beginning(text)
         is_so = self.matches(text)
@@ -218,10 +223,13 @@ class UrlMatch:
     def _judge_masked(self, text: str) -> bool | None:
         """`judge` for an address in which something was masked."""
         url = parse_url(text)
-        if url is None or not self._is_place(url):
+        if url is None or not self._is_origin(url):
             return False
         wanted = () if self.query is None else self._counted(self.query)
-        verdicts = [self.query is None or judge_pairs(wanted, self._counted(url.query))]
+        verdicts = [
+            self._judge_path(url.path),
+            self.query is None or judge_pairs(wanted, self._counted(url.query)),
+        ]
         if self.fragment is not None:
             verdicts.append(judge_text(self.fragment, url.fragment))
         verdicts += [self._judge_parameter(url.query, *one) for one in self.parameters]
@@ -230,7 +238,10 @@ class UrlMatch:
     def _judge_beginning(self, text: str) -> bool | None:
         """`judge` for an address that is longer than `MAX_URL`."""
         url = parse_url(text)
-        is_place = self._judge_long_path(text) if url is None else self._is_place(url)
+        if url is None:
+            is_place = self._judge_long_path(text)
+        else:
+            is_place = self._is_origin(url) and self._judge_path(url.path)
         return is_place if is_place is False or self._has_place_alone else None
 
     def _judge_long_path(self, text: str) -> bool | None:
@@ -253,6 +264,15 @@ class UrlMatch:
         if not self._is_origin(url):
             return False
         return glob(self.path, url.path) if self.globbed else url.path == self.path
+
+    def _judge_path(self, path: str) -> bool | None:
+        """Whether a path is the wanted one; None where that hangs on what was masked in it."""
+        if MASK not in path:
+            return glob(self.path, path) if self.globbed else path == self.path
+        pieces = path.split(MASK)
+        if self.globbed and glob(self.path, path):
+            return True
+        return None if can_be_globbed(self.path, pieces) else False
 
     def _is_origin(self, url: Url) -> bool:
         return url.origin == self.origin or url.origin in self.hosts
@@ -316,14 +336,16 @@ def _listed(spec: Mapping[str, object], key: str, path: tuple[str | int, ...]) -
 
 def url_key(text: str) -> str:
     """The index key under which a matcher for the address ``text`` stands: its path, as `parse_url`
-    gives it."""
+    gives it; `ANY_KEY` where something was masked in it."""
     # Every event with an address is asked for it, and most addresses are told from all others by
     # it.
     plain = _PLAIN.match(text)
     if plain is not None and len(text) <= MAX_URL:
-        return plain[2].rstrip("/") or "/"
-    url = parse_url(text)
-    return "" if url is None else url.path
+        path = plain[2].rstrip("/") or "/"
+    else:
+        url = parse_url(text)
+        path = "" if url is None else url.path
+    return ANY_KEY if MASK in path else path
 
 
 def writings(text: str) -> tuple[str, ...]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.matchers import TextMatch
+from detectors.matchers.masked_text import MASK
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
-from detectors.sdk.cut_off import CUT_OFF, judge_text
-from detectors.sdk.kept_back import SECRET_COPY
+from detectors.sdk.kept_back import SECRET_COPY, judge_told, reading_if_told
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -23,7 +23,7 @@ class ClipboardHoldsArgs:
 
 
 @rule(
-    version=3,
+    version=4,
     component="ui",
     hears=("clipboard.changed",),
     args=ClipboardHoldsArgs,
@@ -31,8 +31,8 @@ class ClipboardHoldsArgs:
 )
 def clipboard_holds(event: Event, world: World, args: ClipboardHoldsArgs) -> Iterator[Reading]:
     """The clipboard contains the text. True until something else is copied. If a program marked
-    its text as a secret, or the text is longer than is reported, it may not be known whether it is
-    this one: the step is null."""
+    its text as a secret, or the text has one or is longer than is reported, it may not be known
+    whether it is this one: the step is null."""
     data = event.data
     if data.get("selection") != args.selection:
         return
@@ -41,8 +41,6 @@ def clipboard_holds(event: Event, world: World, args: ClipboardHoldsArgs) -> Ite
     reading = Reading(1.0, f"clipboard:{args.selection}")
     if data.get("unread_reason") == "secret":
         raise UnseenError(SECRET_COPY, reading)
-    is_so = judge_text(args.text, str(data.get("text") or ""), is_cut=data.get("cut") is True)
-    if is_so is None:
-        raise UnseenError(CUT_OFF, reading)
-    if is_so:
-        yield reading
+    if MASK in str(data.get("text")) and "sha256" not in data:  # a secret was masked in it
+        data = {**data, "masked": ["text"]}
+    yield from reading_if_told(judge_told(args.text, data, "text"), reading, data, "text")

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from detectors.matchers import TextMatch, text_keys
+from detectors.matchers import TextMatch
+from detectors.matchers.plain import ANY_KEY
+from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.arguments import arg
+from detectors.sdk.kept_back import explain_untold, judge_told, keys_of_text
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.world import World
 
@@ -48,14 +51,15 @@ def _index_parts(args: DialogAnsweredArgs) -> Keys | None:
 def _event_keys(event: Event) -> Keys:
     return tuple(
         [
-            f"{part}:{key}"
+            key if key == ANY_KEY else f"{part}:{key}"
             for part in ("message", "input")
-            for key in text_keys(str(event.data.get(part)))
+            for key in keys_of_text(event.data, part)
         ]
     )
 
 
 @rule(
+    version=2,
     component="ui",
     hears=("dialog.closed",),
     args=DialogAnsweredArgs,
@@ -72,9 +76,16 @@ def dialog_answered(event: Event, world: World, args: DialogAnsweredArgs) -> Ite
         return
     if args.accepted is not None and data.get("accepted") is not args.accepted:
         return
-    if not is_met(args.message, data.get("message")):
+    if args.input is not None and data.get("accepted") is not True:
         return
-    if args.input is None or (
-        data.get("accepted") is True and args.input.matches(str(data.get("input")))
-    ):
-        yield Reading(1.0, f"dialog:{data.get('type')}:{str(data.get('message'))[:80]}")
+    reading = Reading(1.0, f"dialog:{data.get('type')}:{str(data.get('message'))[:80]}")
+    fields = (("message", args.message), ("input", args.input))
+    verdicts = [
+        (field, judge_told(wanted, data, field)) for field, wanted in fields if wanted is not None
+    ]
+    if any(is_so is False for _, is_so in verdicts):
+        return
+    for field, is_so in verdicts:
+        if is_so is None:
+            raise UnseenError(explain_untold(data, field), reading)
+    yield reading

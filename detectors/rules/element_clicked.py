@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import TextMatch, UrlMatch, text_key
+from detectors.matchers.plain import ANY_KEY
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
+from detectors.sdk.kept_back import is_masked_in, judge_element, reading_if_told
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.selectors import check_selector, meets_selector
 from detectors.sdk.surroundings import stands_in
 from detectors.sdk.world import World
+
+_NAMING = ("name", "role", "text", "id", "tag", "path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,8 @@ def _index_parts(args: ElementClickedArgs) -> Keys | None:
 
 
 def _event_keys(event: Event) -> Keys:
+    if is_masked_in(event.data, "element"):
+        return (ANY_KEY,)
     element = mapping(event.data.get("element"))
     return tuple(
         [f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id")]
@@ -94,7 +100,7 @@ def _hears(args: ElementClickedArgs) -> tuple[str, ...]:
 
 
 @rule(
-    version=4,
+    version=5,
     component="ui",
     hears=("element.clicked", "element.pressed"),
     hears_of=_hears,
@@ -112,29 +118,14 @@ def element_clicked(event: Event, world: World, args: ElementClickedArgs) -> Ite
     if event.kind == "element.pressed" and not args.presses:
         return
     element = mapping(event.data.get("element"))
-    if not _is_element(element, args):
-        return
+    is_element = judge_element(event.data, args, _NAMING)
     is_there = judge_page(args.url, event, world)
-    if is_there is False:
+    if is_element is False or is_there is False:
         return
     name = element.get("name") or element.get("id")
     reading = Reading(1.0, f"click:{element.get('role')}:{name}")
     if args.around is not None and not stands_in(event.data.get("around"), args.around, reading):
         return
     if args.selector is None or meets_selector(event.data, args.selector, reading):
-        yield from reading_on_page(is_there, reading, event, world)
-
-
-def _is_element(element: Mapping[str, object], args: ElementClickedArgs) -> bool:
-    pairs = (
-        ("name", args.name),
-        ("role", args.role),
-        ("text", args.text),
-        ("id", args.id),
-        ("tag", args.tag),
-        ("path", args.path),
-    )
-    for part, matcher in pairs:
-        if matcher is not None and not matcher.matches(str(element.get(part) or "")):
-            return False
-    return True
+        for there in reading_on_page(is_there, reading, event, world):
+            yield from reading_if_told(is_element, there, event.data, "element")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import TextMatch, UrlMatch
-from detectors.model.safe_json import as_list, mapping
+from detectors.model.safe_json import as_list
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.arguments import arg
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
+from detectors.sdk.kept_back import judge_element, reading_if_told
 from detectors.sdk.registry import rule
 from detectors.sdk.selectors import check_selector
 from detectors.sdk.world import World, shown_key
@@ -86,7 +87,7 @@ class ElementStateArgs:
         return self.css_class is None and all(getattr(self, name) is None for name in _SET)
 
 
-@rule(version=2, component="ui", hears=("element.state_changed",), args=ElementStateArgs)
+@rule(version=3, component="ui", hears=("element.state_changed",), args=ElementStateArgs)
 def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterator[Reading]:
     """An element is in a state now: visible, in view, checked, expanded, selected, pressed,
     disabled, of a class. True until it is otherwise, is gone, or its page is left.
@@ -100,19 +101,21 @@ def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterato
     data = event.data
     if data.get("initial") is True and not args.counts_initial():
         return
-    if not _is_element(data, args):
-        return
+    is_element = _judge_element(data, args)
     is_there = judge_page(args.url, event, world)
-    if is_there is not False and _stands_so(data, args):
-        yield from reading_on_page(is_there, Reading(1.0, shown_key("element", data)), event, world)
+    if is_element is False or is_there is False or not _stands_so(data, args):
+        return
+    reading = Reading(1.0, shown_key("element", data))
+    for there in reading_on_page(is_there, reading, event, world):
+        yield from reading_if_told(is_element, there, data, "element")
 
 
-def _is_element(data: Mapping[str, object], args: ElementStateArgs) -> bool:
-    """Return whether the event is about an element that the rule names."""
+def _judge_element(data: Mapping[str, object], args: ElementStateArgs) -> bool | None:
+    """Return whether the event is about an element that the rule names; None where that hangs on
+    what was masked."""
     if args.selector is not None and args.selector not in as_list(data.get("selectors")):
         return False
-    element = mapping(data.get("element"))
-    return all(is_met(getattr(args, part), element.get(part) or "") for part in _NAMING)
+    return judge_element(data, args, _NAMING)
 
 
 def _stands_so(data: Mapping[str, object], args: ElementStateArgs) -> bool:

@@ -233,7 +233,7 @@ def _has_method(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
 
 
 def _is_meant(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:
-    return _has_method(hop, args) and args.url.is_at(str(hop.get("url")))
+    return _has_method(hop, args) and args.url.may_be_at(str(hop.get("url")))
 
 
 def _asked_there(hop: Mapping[str, object], args: RequestAnsweredArgs) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.matchers import TextMatch, UrlMatch, text_keys
-from detectors.model.errors import UnseenError
+from detectors.matchers import TextMatch, UrlMatch
+from detectors.matchers.plain import ANY_KEY
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
+from detectors.sdk.kept_back import judge_told, keys_of_text, reading_if_told
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.world import World, shown_key
 
@@ -34,26 +35,19 @@ def _hears(args: TextVisibleArgs) -> tuple[str, ...]:
     return ("text.shown",) if args.now else ("text.appeared",)
 
 
-def _index_keys(args: TextVisibleArgs) -> Keys | None:
-    # Of a block that is cut only whole texts are known not to be there.
-    if args.now and args.text.mode != "equals":
-        return None
-    return args.text.text_keys()
-
-
 def _event_keys(event: Event) -> Keys:
     text = str(event.data.get("text"))
     if event.kind == "text.shown" and event.data.get("cut") is True:
-        return (*text_keys(text), "")  # what the rest has is not known
-    return text_keys(text) if text else ()
+        return (ANY_KEY,)  # what the rest has is not known
+    return keys_of_text(event.data, "text") if text else ()
 
 
 @rule(
-    version=2,
+    version=3,
     component="ui",
     hears=("text.appeared", "text.shown"),
     hears_of=_hears,
-    index_args=_index_keys,
+    index_args=lambda args: args.text.text_keys(),
     index_parts=lambda args: args.text.parts(),
     index_event=_event_keys,
     args=TextVisibleArgs,
@@ -74,15 +68,19 @@ def text_visible(event: Event, world: World, args: TextVisibleArgs) -> Iterator[
     if args.now:
         for reading in _shown_now(event, text, args):
             yield from reading_on_page(is_there, reading, event, world)
-    elif args.text.matches(text):
+        return
+    is_so = judge_told(args.text, event.data, "text")
+    if is_so is not False:
         reading = Reading(1.0, f"doc:{event.data.get('frame')}")
-        yield from reading_on_page(is_there, reading, event, world)
+        for there in reading_on_page(is_there, reading, event, world):
+            yield from reading_if_told(is_so, there, event.data, "text")
 
 
 def _shown_now(event: Event, text: str, args: TextVisibleArgs) -> Iterator[Reading]:
-    """Read what a block shows. Raises `UnseenError` where the rest of it may match."""
+    """Read what a block shows. Raises `UnseenError` where the rest of it may match, or what was
+    masked in it."""
     reading = Reading(1.0, shown_key("text", event.data))
-    if text and args.text.matches(text):
-        yield reading
-    elif event.data.get("cut") is True and args.text.mode != "equals":
-        raise UnseenError("only the beginning of a block's text was reported", reading)
+    if not text:
+        return
+    is_so = judge_told(args.text, event.data, "text")
+    yield from reading_if_told(is_so, reading, event.data, "text")

@@ -10,7 +10,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
-from detectors.sdk.cut_off import CUT_OFF, judge_text
+from detectors.sdk.kept_back import judge_told, reading_if_told
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, widget_key
 
@@ -24,14 +24,15 @@ class WidgetTextArgs:
     initial: bool = arg("Whether its state when its window opened counts; false by default.", False)
 
 
-@rule(version=3, component="ax", hears=("widget.text_changed",), args=WidgetTextArgs)
+@rule(version=4, component="ax", hears=("widget.text_changed",), args=WidgetTextArgs)
 def widget_text(event: Event, world: World, args: WidgetTextArgs) -> Iterator[Reading]:
     """The widget's text, once it no longer changes, is this one. True until the text is another,
     also when its window closes.
 
     The text on the screen is not the file on the disk: use a file rule if the file matters. The
     value of a password field is not known: if the rule names the field, the step is null. So it is
-    if the rule hangs on the rest of a text that is longer than is reported.
+    if the rule hangs on a secret in the text, or on the rest of one that is longer than is
+    reported.
     """
     data, widget = event.data, mapping(event.data.get("widget"))
     if not _is_widget(data.get("app"), widget, args):
@@ -43,11 +44,7 @@ def widget_text(event: Event, world: World, args: WidgetTextArgs) -> Iterator[Re
         if args.name is not None or args.role is not None:
             raise UnseenError("the text of a password field is kept back", reading)
         return
-    is_so = judge_text(args.text, str(data.get("text") or ""), is_cut=data.get("cut") is True)
-    if is_so is None:
-        raise UnseenError(CUT_OFF, reading)
-    if is_so:
-        yield reading
+    yield from reading_if_told(judge_told(args.text, data, "text"), reading, data, "text")
 
 
 def _is_widget(app: object, widget: Mapping[str, object], args: WidgetTextArgs) -> bool:

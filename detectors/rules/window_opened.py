@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from detectors.matchers import TextMatch
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.kept_back import judge_told, reading_if_told
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, window_key
 
@@ -19,11 +20,17 @@ class WindowOpenedArgs:
     role: TextMatch | None = arg("AT-SPI's role name, such as frame, dialog or alert.", None)
 
 
-@rule(component="ax", hears=("window.opened", "window.title_changed"), args=WindowOpenedArgs)
+@rule(
+    version=2,
+    component="ax",
+    hears=("window.opened", "window.title_changed"),
+    args=WindowOpenedArgs,
+)
 def window_opened(event: Event, world: World, args: WindowOpenedArgs) -> Iterator[Reading]:
     """A window or dialog with that title is on the desktop. True until it is closed or has
     another title."""
     data = event.data
-    pairs = (("app", args.app), ("role", args.role), ("title", args.title))
+    pairs = (("app", args.app), ("role", args.role))
     if all(is_met(matcher, data.get(part) or "") for part, matcher in pairs):
-        yield Reading(1.0, window_key(data))
+        is_so = judge_told(args.title, data, "title")
+        yield from reading_if_told(is_so, Reading(1.0, window_key(data)), data, "title")

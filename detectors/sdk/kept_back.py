@@ -3,16 +3,20 @@ is neither true nor false."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from detectors.matchers import TextMatch
+from detectors.matchers import TextMatch, text_keys
 from detectors.matchers.facts import NumberRange, Wanted, is_as_wanted, value_at
 from detectors.matchers.masked import judge_json
-from detectors.matchers.masked_text import MASK, judge_text
+from detectors.matchers.masked_text import HIDDEN_VALUE, MASK, judge_running_text, judge_text
+from detectors.matchers.plain import ANY_KEY
+from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import MAX_ADDRESS
 from detectors.model.kinds.shapes import Path
-from detectors.model.types import Event
+from detectors.model.safe_json import as_list, mapping
+from detectors.model.three_valued import all_verdict
+from detectors.model.types import Event, Reading
 from detectors.sdk.condition_reads import Read
 from detectors.sdk.cut_off import CUT_OFF, Beginning, find_beginnings, hangs_on, judge_beginning
 from detectors.sdk.uploads import NO_SIZE, UPLOADS, is_one_of, unsized_places
@@ -39,6 +43,63 @@ def judge_fact(wanted: Wanted, value: object) -> bool | None:
     return is_as_wanted(wanted, value)
 
 
+def judge_told(wanted: TextMatch, data: Mapping[str, object], field: str) -> bool | None:
+    """Whether the text in ``field`` of an event's data is as wanted; None where that hangs on the
+    rest of one that is cut, or on what the daemon masked in it."""
+    text = str(data.get(field) or "")
+    return judge_part_told(wanted, data, field, text, is_cut=data.get("cut") is True)
+
+
+def judge_part_told(
+    wanted: TextMatch, data: Mapping[str, object], field: str, text: str, *, is_cut: bool = False
+) -> bool | None:
+    """`judge_told` of a ``text`` within the field, such as an element's name."""
+    is_so = wanted.matches_beginning(text) if is_cut else wanted.matches(text)
+    if not is_masked_in(data, field):
+        return is_so
+    is_known = judge_running_text(wanted, text.replace(HIDDEN_VALUE, MASK))
+    return None if is_cut and not (is_so and is_known) else is_known
+
+
+def judge_element(data: Mapping[str, object], args: Any, parts: Sequence[str]) -> bool | None:
+    """Whether the element that an event is about is as ``args`` want it in each of the ``parts``
+    that they name; None where that hangs on what the daemon masked in it."""
+    element = mapping(data.get("element"))
+    verdicts = (
+        judge_part_told(wanted, data, "element", str(element.get(part) or ""))
+        for part in parts
+        if (wanted := getattr(args, part)) is not None
+    )
+    return all_verdict(verdicts)
+
+
+def reading_if_told(
+    is_so: bool | None, reading: Reading, data: Mapping[str, object], field: str
+) -> Iterator[Reading]:
+    """Yield ``reading`` where a field has the wanted text, as `judge_told` has it. Raises
+    `UnseenError` for None."""
+    if is_so is None:
+        raise UnseenError(explain_untold(data, field), reading)
+    if is_so:
+        yield reading
+
+
+def is_masked_in(data: Mapping[str, object], field: str) -> bool:
+    """Whether the daemon masked something in a field of an event's data."""
+    return field in as_list(data.get("masked"))
+
+
+def keys_of_text(data: Mapping[str, object], field: str) -> tuple[str, ...]:
+    """Return the index keys of the text in a field; where something was masked in it, those of a
+    text that may be any."""
+    return (ANY_KEY,) if is_masked_in(data, field) else text_keys(str(data.get(field)))
+
+
+def explain_untold(data: Mapping[str, object], field: str) -> str:
+    """Return why nobody knows whether a field has the text, where `judge_told` is None."""
+    return f"{field} has a secret, kept back" if is_masked_in(data, field) else CUT_OFF
+
+
 class Hidden(NamedTuple):
     """``paths`` in the ``data`` of an event where something would stand; ``beginnings``: where only
     the beginning of something does; ``masked``: where a daemon masked a text or a part of it;
@@ -53,6 +114,8 @@ class Hidden(NamedTuple):
     def judge(self, steps: Path, wanted: Wanted, value: object) -> bool | None:
         """Whether ``value``, which stands at a path of the data, is what is wanted there; None
         where nobody knows."""
+        if isinstance(value, str) and is_masked_in(self.data, steps[0]):
+            value = value.replace(HIDDEN_VALUE, MASK)
         if is_one_of(steps, self.paths):
             return False if wanted is None or isinstance(wanted, bool) else None
         beginning = hangs_on(steps, self.data, self.beginnings)
@@ -93,4 +156,13 @@ def find_hidden(event: Event, places: Collection[Read]) -> Hidden:
 def _masked_places(data: Mapping[str, object], places: Collection[Read]) -> tuple[Path, ...]:
     """Which of the places lead to a text that a daemon masked, or a part of it."""
     texts = {place.path: value_at(data, place.path) for place in places}
-    return tuple(path for path, text in texts.items() if isinstance(text, str) and MASK in text)
+    return tuple(
+        path
+        for path, text in texts.items()
+        if isinstance(text, str) and (MASK in text or _is_hidden(data, path, text))
+    )
+
+
+def _is_hidden(data: Mapping[str, object], path: Path, text: str) -> bool:
+    """Whether a secret field's value was hidden in a text of a page."""
+    return HIDDEN_VALUE in text and is_masked_in(data, path[0])

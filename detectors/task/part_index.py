@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from detectors.matchers.plain import ANY_KEY
+
 GRAM = 3
 """Letters under which a condition waits: a shorter part tells too little."""
 MIN_LEAVES = 8
@@ -32,11 +34,11 @@ class PartIndex:
             self._waiting.setdefault(gram, []).append((leaf, of_leaf))
 
     def leaves(self, keys: Iterable[str]) -> list[int]:
-        """Return the conditions that an event of these keys may hit, each once. An empty key is
-        that of a text of which nothing is known, such as no address."""
+        """Return the conditions that an event of these keys may hit, each once. An empty key and
+        `ANY_KEY` are those of a text of which not all is known, such as no address."""
         found: dict[int, None] = {}
         for key in keys:
-            if not key:
+            if not key or key == ANY_KEY:
                 return self._all
             for gram in {key[at : at + GRAM] for at in range(len(key) - GRAM + 1)}:
                 for leaf, of_leaf in self._waiting.get(gram, ()):

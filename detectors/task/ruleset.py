@@ -13,6 +13,7 @@ from typing import Any
 
 from detectors.matchers import third_party
 from detectors.matchers.facts import split_path
+from detectors.matchers.plain import ANY_KEY
 from detectors.model.caches import SharedPart
 from detectors.model.codec import canonical, sha256
 from detectors.model.kinds import KINDS
@@ -38,7 +39,7 @@ from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
 
-ENGINE_VERSION = 33
+ENGINE_VERSION = 34
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -102,7 +103,10 @@ class Slot:
 
     def complete(self) -> Slot:
         """Index the parts of leaves, or ask each of them where they are few; then no leaf may be
-        added."""
+        added. All that wait under a key wait under `ANY_KEY` too."""
+        if self.keyed:
+            keyed = (leaf for leaves in self.keyed.values() for leaf in leaves)
+            self.keyed[ANY_KEY] = sorted(set(keyed))
         if len(self.parted) >= MIN_LEAVES:
             self.by_parts = PartIndex(self.parted)
         else:

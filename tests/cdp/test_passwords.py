@@ -235,3 +235,33 @@ async def test_a_user_whose_password_is_the_users_name(
         await watch.one("text.appeared", text="Welcome, admin")
     assert finished["body"]["text"] == "user=admin&pw=***"
     assert watch.all("form.submitted")[0]["fields"] == [["user", "admin"], ["pw", None]]
+
+
+async def test_a_text_with_a_secret_is_told_from_dots_of_the_page_s_own(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    """`masked` names the fields in which something stands for a secret: of these nobody knows
+    whether they are the text that a rule asks for."""
+    url = site.page(
+        "/",
+        "<title>Log in</title><input type=password id=pw>"
+        "<button id=go>Show</button><p id=shown>.</p><p id=card></p>"
+        "<script>go.onclick = () => { shown.textContent = 'It is ' + pw.value;"
+        " card.textContent = 'Card ••• 42 ***';"
+        " go.textContent = pw.value; document.title = 'Hello ' + pw.value }</script>",
+    )
+    async with watching(browser, {"also": ["text.appeared"]}) as watch:
+        await page.goto(url)
+        await page.locator("#pw").press_sequentially(SECRET)
+        await page.click("#go")
+        await page.click("#go")
+        await watch.one("page.title_changed", title="Hello ***")
+        await watch.fence()
+    texts = {data["text"]: data.get("masked") for data in watch.all("text.appeared")}
+    assert texts["Card ••• 42 ***"] is None
+    assert texts["It is •••"] == ["text"]
+    (title,) = [one for one in watch.all("page.title_changed") if one["title"] == "Hello ***"]
+    assert title["masked"] == ["title"]
+    first, second = watch.all("element.clicked")[-2:]
+    assert (first["element"]["name"], first.get("masked")) == ("Show", None)
+    assert (second["element"]["name"], second["masked"]) == ("•••", ["element"])

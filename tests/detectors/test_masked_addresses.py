@@ -9,9 +9,10 @@ import pytest
 
 from agentd.masking import Masker
 from detectors.matchers import AddressesMatch, AddressTextMatch, UrlMatch
+from detectors.matchers.url import MAX_URL
 from detectors.model.types import Reward
 from detectors.sdk.kept_back import MASKED
-from tests.support.logs import ORIGIN, Said, episode, finished, ruleset, run, went
+from tests.support.logs import ORIGIN, Said, episode, finished, loaded, ruleset, run, went
 
 CARD = "4111111111111111"
 MASKER = Masker()
@@ -41,6 +42,17 @@ ADDRESSES: list[tuple[Any, str, bool | None]] = [
     ({"path": "/x", "fragment": "token=abc"}, "/x#token=abc", None),
     ({"path": "/x", "fragment": "top"}, "/x#token=abc", False),
     ({"path": "/*", "query": {"token": "abc"}}, "/y?token=abc", None),
+    (f"/card/{CARD}", f"/card/{CARD}", None),
+    (f"/card/{CARD}/paid", f"/card/{CARD}/paid", None),
+    (f"/card/{CARD}/paid", f"/card/{CARD}/open", False),
+    (f"/bill/{CARD}", f"/card/{CARD}", False),
+    ("/card/*/paid", f"/card/{CARD}/paid", True),
+    ("/card/41*/paid", f"/card/{CARD}/paid", None),
+    ("/card/*/open", f"/card/{CARD}/paid", False),
+    ("/card/*", f"/card/{CARD}", True),
+    ("/card/***", f"/card/{CARD}", True),
+    (f"/card/{CARD}?a=1", f"/card/{CARD}?a=2", False),
+    (f"/card/{CARD}", f"/card/{CARD}?{'a' * MAX_URL}", None),
 ]
 
 
@@ -83,6 +95,13 @@ LENIENT: list[tuple[Any, str, bool | None]] = [
     (lenient(token="abc"), "/y?token=abc", False),
     (lenient(), "/x?token=abc", False),
     (lenient() | {"ignore": ["token"]}, "/x?token=abc", True),
+    ({"any": [{"address": f"{ORIGIN}/card/{CARD}"}]}, f"/card/{CARD}", None),
+    ({"any": [{"address": f"{ORIGIN}/card/{CARD}/paid"}]}, f"/card/{CARD}/open", False),
+    ({"any": [{"address": f"{ORIGIN}/card/***"}]}, f"/card/{CARD}", True),
+    ({"any": [{"pattern": ".*/card/[0-9]+"}]}, f"/card/{CARD}", None),
+    ({"any": [{"pattern": ".*/card/[^0-9]+"}]}, f"/card/{CARD}", None),
+    ({"any": [{"pattern": ".*/card/.+"}]}, f"/card/{CARD}", True),
+    ({"any": [{"address": f"{ORIGIN}/card/{CARD}"}]}, f"/card/{CARD}?a=1", False),
 ]
 
 
@@ -101,6 +120,14 @@ def asked(path: str, **more: Any) -> Said:
 
 def opened(path: str) -> Said:
     return went(told(path).removeprefix(ORIGIN))
+
+
+def at(path: str) -> Said:
+    return loaded(told(path).removeprefix(ORIGIN))
+
+
+def card_address() -> dict[str, Any]:
+    return {"any": [{"address": f"{ORIGIN}/card/{CARD}"}]}
 
 
 def other_than(*allowed: Any) -> dict[str, Any]:
@@ -135,6 +162,32 @@ RULES: dict[str, tuple[dict[str, Any], Said, float | None]] = {
         referred("/y?token=abc"),
         0.0,
     ),
+    "a page whose path is masked": (
+        {"url_reached": {"url": f"/card/{CARD}"}},
+        opened(f"/card/{CARD}"),
+        None,
+    ),
+    "a page whose path is masked, elsewhere": (
+        {"url_reached": {"url": f"/card/{CARD}/paid"}},
+        opened(f"/card/{CARD}/open"),
+        0.0,
+    ),
+    "a load at a masked path": (
+        {"page_loaded": {"url": f"/card/{CARD}"}},
+        at(f"/card/{CARD}"),
+        None,
+    ),
+    "accepted at a masked path": (
+        {"request_accepted": {"method": "POST", "url": f"/card/{CARD}"}},
+        asked(f"/card/{CARD}"),
+        None,
+    ),
+    "answered at a masked path": (
+        {"request_answered": {"method": "POST", "url": card_address()}},
+        asked(f"/card/{CARD}"),
+        None,
+    ),
+    "another request at a masked path": (other_than(f"/card/{CARD}"), asked(f"/card/{CARD}"), None),
     "another request": (other_than(SECRET), asked("/x?token=abc"), None),
     "another request elsewhere": (other_than(SECRET), asked("/y?token=abc"), 1.0),
     "a request that is allowed": (other_than("/x"), asked("/x?token=abc"), 0.0),

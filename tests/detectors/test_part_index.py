@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from benchmarks import workload
 from detectors.engine.engine import Engine
 from detectors.matchers import TextMatch, UrlMatch, text_key, text_keys
+from detectors.matchers.plain import ANY_KEY
 from detectors.matchers.url import MAX_URL, url_key
 from detectors.model.codec import decode_segment
 from detectors.model.errors import SpecError, UnseenError
@@ -95,7 +96,7 @@ def test_an_address_that_may_match_has_all_parts(path: str, middle: str, rest: s
     for url in (f"{ORIGIN}/a{path}{middle}{path}{rest}", f"{ORIGIN}/a{middle}{rest}"):
         key = url_key(url)
         if matcher.judge(url) is not False:
-            assert key == "" or all(part in key for part in parts)
+            assert key in ("", ANY_KEY) or all(part in key for part in parts)
 
 
 @pytest.mark.parametrize("milestones", [4, 40, 400])
@@ -167,14 +168,16 @@ WANTED: st.SearchStrategy[object] = st.sampled_from(
 )
 
 
-@given(text=SHOWN, wanted=WANTED, now=st.booleans(), cut=st.booleans())
+@given(text=SHOWN, wanted=WANTED, now=st.booleans(), cut=st.booleans(), masked=st.booleans())
 def test_a_shown_text_that_may_hit_is_offered(
-    text: str, wanted: object, *, now: bool, cut: bool
+    text: str, wanted: object, *, now: bool, cut: bool, masked: bool
 ) -> None:
-    """Also where the rest of a block was cut off: then nobody knows."""
+    """Also where the rest of a block was cut off, or a secret was masked: then nobody knows."""
     rules = _rules({"text_visible": {"text": wanted, "now": now, "anywhere": True}})
     kind = "text.shown" if now else "text.appeared"
-    data = {"tab": "T", "frame": "T", "key": "k", "text": text}
+    data: dict[str, Any] = {"tab": "T", "frame": "T", "key": "k", "text": text}
+    if masked:
+        data |= {"text": f"{text}***", "masked": ["text"]}
     _must_be_offered(rules, kind, {**data, "cut": True} if now and cut else data)
 
 
@@ -184,9 +187,15 @@ def test_a_shown_text_that_may_hit_is_offered(
     wanted=WANTED,
     input=WANTED,
     which=st.sampled_from(["message", "input", "both"]),
+    masked=st.sampled_from([[], ["message"], ["input"]]),
 )
 def test_an_answered_dialog_that_may_hit_is_offered(
-    message: str, given_input: str | None, wanted: object, input: object, which: str
+    message: str,
+    given_input: str | None,
+    wanted: object,
+    input: object,
+    which: str,
+    masked: list[str],
 ) -> None:
     args = {
         "message": {"message": wanted},
@@ -194,8 +203,10 @@ def test_an_answered_dialog_that_may_hit_is_offered(
         "both": {"message": wanted, "input": input},
     }[which]
     rules = _rules({"dialog_answered": {**args, "anywhere": True}})
-    data = {"tab": "T", "frame": "T", "type": "prompt", "message": message, "accepted": True}
-    _must_be_offered(rules, "dialog.closed", {**data, "input": given_input})
+    data: dict[str, Any] = {"tab": "T", "frame": "T", "type": "prompt", "message": message}
+    data |= {"accepted": True, "input": given_input}
+    data |= {name: f"{data[name]}***" for name in masked}
+    _must_be_offered(rules, "dialog.closed", data | ({"masked": masked} if masked else {}))
 
 
 def _rules(condition: dict[str, Any]) -> ruleset.Ruleset:

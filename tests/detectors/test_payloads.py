@@ -92,6 +92,7 @@ def test_a_kind_is_what_its_payload_says() -> None:
         "frame",
         "element",
         "trusted",
+        "masked?",
         "around?",
         "class?",
         "color?",

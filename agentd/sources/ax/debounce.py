@@ -224,9 +224,12 @@ class Debouncer:
         is_secret_again = before is not None and node.role == SECRET
         if text == (before or "") and not is_secret_again:
             return
+        clear = text
         if text != MASK:
             text = self._masker.mask_value(node.name if node.role in TEXTS else "", text)
         data: dict[str, object] = {"text": text}
+        if text != clear:
+            data["masked"] = ["text"]
         if cut:
             data["cut"] = True
         yield AxObservation("widget.text_changed", self.describe(node) | data | flags)

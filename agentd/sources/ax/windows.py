@@ -174,12 +174,16 @@ class Windows:
             yield AxObservation("window.closed", self._describe(window))
 
     def _describe(self, window: AxWindow) -> dict[str, object]:
-        return {
+        title = self._masker.mask_text(window.title)
+        described: dict[str, object] = {
             "app": self._model.app(window.bus).name,
             "window": handle(window.id),
             "role": window.role,
-            "title": self._masker.mask_text(window.title),
+            "title": title,
         }
+        if title != window.title:
+            described["masked"] = ["title"]
+        return described
 
 
 def _is_window(node: AxNode) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from detectors.model.kinds.kind import KindTable
+from detectors.model.kinds.kind import KindTable, Masked
 
 BROWSER = KindTable("cdp")
 
@@ -97,7 +97,7 @@ class PageFailed(OfDocument):
 
 
 @BROWSER.kind("page.title_changed")
-class PageTitleChanged(InTab):
+class PageTitleChanged(InTab, Masked):
     """The tab's title is now this."""
 
     title: str
@@ -114,7 +114,7 @@ DialogType = Literal["alert", "confirm", "prompt", "beforeunload"]
 
 
 @BROWSER.kind("dialog.opened")
-class DialogOpened(InTab):
+class DialogOpened(InTab, Masked):
     """alert, confirm, prompt or beforeunload is shown."""
 
     type: DialogType
@@ -123,7 +123,7 @@ class DialogOpened(InTab):
 
 
 @BROWSER.kind("dialog.closed")
-class ClosedDialog(InTab):
+class ClosedDialog(InTab, Masked):
     """Somebody answered it."""
 
     type: DialogType

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from detectors.model.kinds.kind import KindTable
+from detectors.model.kinds.kind import KindTable, Masked
 
 DESKTOP = KindTable("ax")
 PROCESSES = KindTable("processes")
@@ -53,7 +53,7 @@ class OfWindow(OfApp):
     window: str
 
 
-class TitledWindow(OfWindow):
+class TitledWindow(OfWindow, Masked):
     """A window by its role and title."""
 
     role: str
@@ -128,7 +128,7 @@ class WidgetStateChanged(StateOfWidget):
 
 
 @DESKTOP.kind("widget.text_changed")
-class WidgetTextChanged(StateOfWidget):
+class WidgetTextChanged(StateOfWidget, Masked):
     """The text in the widget, once it rested: whole, at most 10,000 characters; of a password
     `***`. `initial`: it stood there when the widget's window was first looked at, just after that
     opened."""

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, NotRequired, TypeVar, get_origin, get_type_hints
+from typing import NamedTuple, NotRequired, TypedDict, TypeVar, get_origin, get_type_hints
 
 Payload = TypeVar("Payload")
+
+
+class Masked(TypedDict):
+    """`masked`: the fields in which the daemon masked a secret."""
+
+    masked: NotRequired[list[str]]
 
 
 class EventKind(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from detectors.model.kinds.browser import InFrame
-from detectors.model.kinds.kind import KindTable
+from detectors.model.kinds.kind import KindTable, Masked
 from detectors.model.types import Json
 
 PAGE = KindTable("cdp")
@@ -30,7 +30,7 @@ class Element(TypedDict):
     path: NotRequired[str]
 
 
-class OfElement(InFrame):
+class OfElement(InFrame, Masked):
     """What happened to one element."""
 
     element: Element
@@ -105,7 +105,7 @@ class ElementToggled(OnElement):
 
 
 @PAGE.kind("element.dropped")
-class ElementDropped(InFrame):
+class ElementDropped(InFrame, Masked):
     """`element` was dragged and dropped onto `target`; `target_ancestors`: ids of what that stands
     in, nearest first; `files`: names that came from outside; `text`: what was carried; `index`: its
     new place among its siblings, from 0. `by` is pointer where the page makes drags itself: the
@@ -230,7 +230,7 @@ class FormTarget(TypedDict):
 
 
 @PAGE.kind("form.submitted")
-class FormSubmitted(InFrame):
+class FormSubmitted(InFrame, Masked):
     """A form was submitted. `form`: {id?, attr_name?, name?, action, method}; `fields`: [[name,
     value], ...]. `trusted` is carried from the click or key that caused it."""
 
@@ -249,7 +249,7 @@ class PageScrolled(InFrame):
 
 
 @PAGE.kind("text.appeared", asked=True)
-class TextAppeared(InFrame):
+class TextAppeared(InFrame, Masked):
     """Visible text that was not there."""
 
     text: str
@@ -257,14 +257,14 @@ class TextAppeared(InFrame):
 
 
 @PAGE.kind("text.disappeared", asked=True)
-class TextDisappeared(InFrame):
+class TextDisappeared(InFrame, Masked):
     """Text that was visible is not any more."""
 
     text: str
 
 
 @PAGE.kind("text.shown", asked=True, since=2)
-class TextShown(InFrame):
+class TextShown(InFrame, Masked):
     """A block of the page (a paragraph, a heading, a row, a list's item) shows this text now; an
     empty one once it is gone or hidden. Reported whenever it shows another, and at the latest when
     a step ends. `key`: stable in its document; `cut`: the text goes on; `initial`: so it came."""
@@ -277,14 +277,14 @@ class TextShown(InFrame):
 
 
 @PAGE.kind("text.selected", asked=True)
-class TextSelected(InFrame):
+class TextSelected(InFrame, Masked):
     """This text is selected now."""
 
     text: str
     element: NotRequired[Element]
 
 
-class TextTaken(InFrame):
+class TextTaken(InFrame, Masked):
     """`text` is null where it is a secret."""
 
     text: str | None

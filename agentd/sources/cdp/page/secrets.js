@@ -3,6 +3,8 @@
 // in what goes over the network.
 
 const AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
+// Marked by a letter of no script, which the daemon takes away: a page may show three dots of its own.
+const HIDDEN = "\uE0FF\u2022\u2022\u2022";
 const SHORTEST = 4; // what is shorter stands for much else too
 const MOST_HELD = 50;
 const MOST_CLEAR = 200;
@@ -95,7 +97,7 @@ export function openSecrets(say, salt, names) {
         if (here && field.value) values.add(field.value);
       }
       let shown = text;
-      for (const value of [...values].sort((a, b) => b.length - a.length)) shown = shown.replaceAll(value, "•••");
+      for (const value of [...values].sort((a, b) => b.length - a.length)) shown = shown.replaceAll(value, HIDDEN);
       return shown;
     },
   };

@@ -28,6 +28,10 @@ recognised."""
 MAX_CLEAN = 50_000
 """Words and short texts, of all texts, known not to be a value, which are not hashed again."""
 
+HIDDEN_VALUE = "\u2022\u2022\u2022"
+"""What stands for a secret field's value in a text of a page."""
+_HIDDEN_BY_PAGE = re.compile("\ue0ff\u2022{0,3}")
+"""The same as the page's script writes it (page/secrets.js), maybe cut off."""
 _WORD = re.compile(r"\S+")
 _PART = re.compile(r"""[^\s<>"'`=&,;:()\[\]{}|/\\?#]+""")
 _ENDS = ".,;:!?)]}>\"'`\u2026\u201c\u201d\u2019"
@@ -87,8 +91,9 @@ class Secrets(Masker):
         return bool(self.hashes) and value != "" and self._is_told(value, room=True)
 
     def mask_text(self, text: str) -> str:
-        """As `Masker`, and without the values of secret fields: as a whole, or among the words."""
-        text = super().mask_text(text)
+        """As `Masker`, and without the values of secret fields: as a whole, or among the words.
+        What the page's script hid becomes `HIDDEN_VALUE`."""
+        text = super().mask_text(_HIDDEN_BY_PAGE.sub(HIDDEN_VALUE, text))
         if not self.hashes or len(text) < MIN_WORD_LENGTH:
             return text
         if len(text) <= MAX_HASHED and self._is_told(text.strip(), room=True):
@@ -182,14 +187,22 @@ _TEXTS = frozenset(
     ("before", "input", "message", "title", "name", "error", "around", "class", "classes")
 )
 _PARTS = frozenset(("element", "target", "form"))
+_MAY_BE_MASKED = frozenset(("fields", *_FIELD_TEXTS, *_TEXTS, *_PARTS))
 _MASKED_ALREADY = ("request.", "message.", "gap.", "alarm.", "journal.", "auth.", "frame.")
 
 
 def cover(kind: str, data: dict[str, object], secrets: Masker) -> None:
     """Mask, in place, the texts of an observation of a page, a tab or a dialog: what was typed,
-    shown, carried."""
+    shown, carried; ``masked`` names the fields in which something was."""
     if kind.startswith(_MASKED_ALREADY):
         return
+    before = {name: data[name] for name in _MAY_BE_MASKED & data.keys()}
+    _cover_texts(kind, data, secrets)
+    if masked := sorted(name for name, value in before.items() if data[name] != value):
+        data["masked"] = masked
+
+
+def _cover_texts(kind: str, data: dict[str, object], secrets: Masker) -> None:
     fields = data.get("fields")
     if isinstance(fields, list):
         data["fields"] = [_field(pair, secrets) for pair in fields]

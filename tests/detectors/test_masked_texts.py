@@ -1,0 +1,163 @@
+"""What the daemon masked in a text that a page, a window or the clipboard shows is not known: a
+condition that hangs on it is null, and asterisks of the page's own are asterisks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentd.masking import Masker
+from agentd.sources.cdp.state.masking import cover
+from detectors.matchers import TextMatch
+from detectors.matchers.masked_text import judge_running_text
+from detectors.model.types import Reward
+from detectors.task.part_index import MIN_LEAVES
+from tests.support.logs import Said, clicked, episode, ruleset, run, titled, went
+
+CARD = "4111111111111111"
+SHOP = "Paid with ***"
+ON_PAGE = {"tab": "T", "frame": "T"}
+
+
+def masked(kind: str, data: dict[str, Any], *fields: str) -> Said:
+    return kind, {**data, "masked": list(fields)} if fields else data
+
+
+def text(shown: str, *fields: str, **more: Any) -> Said:
+    return masked("text.appeared", {**ON_PAGE, "text": shown, **more}, *fields)
+
+
+def block(shown: str, *fields: str, **more: Any) -> Said:
+    return masked("text.shown", {**ON_PAGE, "key": "k", "text": shown, **more}, *fields)
+
+
+def title(shown: str, *fields: str) -> Said:
+    return masked(*titled(shown), *fields)
+
+
+def click(name: str, *fields: str, **element: Any) -> Said:
+    return masked(*clicked(name, **element), *fields)
+
+
+def state(name: str, *fields: str) -> Said:
+    data = {**ON_PAGE, "key": "k", "element": {"role": "tab", "name": name, "tag": "div"}}
+    return masked("element.state_changed", {**data, "visible": True, "checked": True}, *fields)
+
+
+def dialog(message: str, answer: str, *fields: str) -> Said:
+    data = {"tab": "T", "type": "prompt", "message": message, "accepted": True, "input": answer}
+    return masked("dialog.closed", data, *fields)
+
+
+def window(shown: str, *fields: str) -> Said:
+    data = {"app": "editor", "window": "w", "role": "frame", "title": shown}
+    return masked("window.opened", data, *fields)
+
+
+def widget(shown: str, *fields: str, **more: Any) -> Said:
+    data = {"app": "editor", "window": "w", "widget": {"role": "text", "name": "Note", "id": "1"}}
+    return masked("widget.text_changed", {**data, "text": shown, **more}, *fields)
+
+
+def clipboard(shown: str, **more: Any) -> Said:
+    return "clipboard.changed", {"selection": "clipboard", "text": shown, "length": 9, **more}
+
+
+TABLE: dict[str, tuple[str, dict[str, Any], Said, float | None]] = {
+    "a text": ("text_visible", {"text": f"Paid with {CARD}"}, text(SHOP, "text"), None),
+    "a text, in part": ("text_visible", {"text": {"contains": CARD}}, text(SHOP, "text"), None),
+    "a text that begins otherwise": ("text_visible", {"text": f"Sent to {CARD}"}, text(SHOP, "text"), 0.0),
+    "what stands beside the mask": ("text_visible", {"text": {"contains": "Paid"}}, text(SHOP, "text"), 1.0),
+    "asterisks of the page's own": ("text_visible", {"text": {"contains": "Sent"}}, text("*** Sale ***"), 0.0),
+    "a block": ("text_visible", {"text": f"Paid with {CARD}", "now": True}, block(SHOP, "text"), None),
+    "a block that begins otherwise": ("text_visible", {"text": "Sent", "now": True}, block(SHOP, "text"), 0.0),
+    "a block that is cut": ("text_visible", {"text": f"{SHOP} and gone", "now": True}, block(SHOP, cut=True), None),
+    "a block that is cut, and otherwise": ("text_visible", {"text": "Sent", "now": True}, block(SHOP, cut=True), 0.0),
+    "a title": ("title_matches", {"title": f"Paid with {CARD}"}, title(SHOP, "title"), None),
+    "another title": ("title_matches", {"title": "Shop"}, title(SHOP, "title"), 0.0),
+    "a title with asterisks": ("title_matches", {"title": f"Paid with {CARD}"}, title(SHOP), 0.0),
+    "a click": ("element_clicked", {"name": f"Paid with {CARD}"}, click(SHOP, "element"), None),
+    "a click on another": ("element_clicked", {"name": "Cancel"}, click(SHOP, "element"), 0.0),
+    "a click by its id": ("element_clicked", {"id": "pay"}, click(SHOP, "element", id="pay"), 1.0),
+    "a click on another id": ("element_clicked", {"name": f"Paid with {CARD}", "id": "x"}, click(SHOP, "element", id="pay"), 0.0),
+    "a state": ("element_state", {"name": f"Paid with {CARD}", "checked": True}, state(SHOP, "element"), None),
+    "a state of another": ("element_state", {"name": "Cancel", "checked": True}, state(SHOP, "element"), 0.0),
+    "another state": ("element_state", {"name": f"Paid with {CARD}", "checked": False}, state(SHOP, "element"), 0.0),
+    "a dialog's message": ("dialog_answered", {"message": f"Paid with {CARD}"}, dialog(SHOP, "yes", "message"), None),
+    "a dialog's input": ("dialog_answered", {"input": CARD}, dialog("Card?", "***", "input"), None),
+    "another dialog": ("dialog_answered", {"message": "Name?", "input": CARD}, dialog("Card?", "***", "input"), 0.0),
+    "a window's title": ("window_opened", {"title": f"Paid with {CARD}"}, window(SHOP, "title"), None),
+    "another window's title": ("window_opened", {"title": "Files"}, window(SHOP, "title"), 0.0),
+    "a widget's text": ("widget_text", {"text": f"Paid with {CARD}"}, widget(SHOP, "text"), None),
+    "another widget's text": ("widget_text", {"text": "Files"}, widget(SHOP, "text"), 0.0),
+    "a cut text": ("widget_text", {"text": f"Paid with {CARD}, thanks"}, widget(SHOP, "text", cut=True), None),
+    "the clipboard": ("clipboard_holds", {"text": f"Paid with {CARD}"}, clipboard(SHOP), None),
+    "the clipboard, otherwise": ("clipboard_holds", {"text": "Files"}, clipboard(SHOP), 0.0),
+    "asterisks that were copied": ("clipboard_holds", {"text": "Files"}, clipboard(SHOP, sha256="0" * 64), 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "args", "said", "worth"), TABLE.values(), ids=TABLE)
+@pytest.mark.parametrize("conditions", [1, MIN_LEAVES], ids=["alone", "in an index"])
+def test_a_step_that_hangs_on_what_was_masked_is_null(
+    rule: str, args: dict[str, Any], said: Said, worth: float | None, conditions: int
+) -> None:
+    asked = [{"id": f"m{n}", "component": "ui", "when": {rule: args}} for n in range(conditions)]
+    rules = ruleset(*asked, weights={"ui": 1})
+    reward: Reward
+    (reward,) = run(rules, *episode([said], before=[went("/")]))
+    assert reward.reward == (None if worth is None else pytest.approx(worth))
+    assert (worth is None) is (reward.status == "unobserved")
+
+
+CONTAINED: list[tuple[str, str, bool | None]] = [
+    ("Paid", "Paid with ***", True),
+    ("Order placed", "Paid with ***", False),
+    ("placed", "Paid with ***", None),
+    ("with 4111", "Paid with ***", None),
+    ("with 4111 1111", "Paid with ***", None),
+    ("with card 4111", "Paid with ***", False),
+    ("4111 1111", "Paid with *** today", None),
+    ("1111 today", "Paid with *** today", None),
+    ("1111 tomorrow", "Paid with *** today", False),
+    ("Order placed", "***", None),
+    ("a b", "*** ***", None),
+    ("x and y", "*** and ***", None),
+    ("x or y", "*** and ***", False),
+    ("x and y or z", "*** and *** or ***", None),
+    ("PAID WITH x", "Paid with ***", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wanted", "shown", "is_so"), CONTAINED)
+def test_what_a_running_text_can_contain(wanted: str, shown: str, is_so: bool | None) -> None:
+    """A mask among words stands for a word, or for a card's digits: what has spaces is not in it."""
+    matcher = TextMatch.parse({"contains": wanted}, ())
+    assert judge_running_text(matcher, shown) is is_so
+
+
+def test_a_text_of_many_masks_is_judged_in_linear_time() -> None:
+    matcher = TextMatch.parse({"contains": "x y " * 50}, ())
+    assert judge_running_text(matcher, "a *** " * 40_000) is None
+    assert judge_running_text(matcher, "a *** " * 10) is False
+
+
+COVERED: list[tuple[str, dict[str, Any], list[str] | None]] = [
+    ("text.appeared", {"text": f"Card {CARD}"}, ["text"]),
+    ("text.appeared", {"text": "*** Sale ***"}, None),
+    ("element.clicked", {"element": {"name": f"Card {CARD}", "role": "button"}}, ["element"]),
+    ("element.clicked", {"element": {"name": "Buy"}, "around": f"Card {CARD}"}, ["around"]),
+    ("dialog.closed", {"message": CARD, "input": CARD}, ["input", "message"]),
+    ("page.title_changed", {"title": "Shop"}, None),
+    ("form.submitted", {"fields": [["card", CARD]], "form": {"name": "pay"}}, ["fields"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "data", "fields"), COVERED)
+def test_the_daemon_names_the_fields_in_which_it_masked(
+    kind: str, data: dict[str, Any], fields: list[str] | None
+) -> None:
+    cover(kind, data, Masker())
+    assert data.get("masked") == fields
+    assert CARD not in str(data)
