@@ -67,7 +67,7 @@ class _Address:
             return is_so
         if isinstance(self.base, LenientPatterns):
             is_sure = is_so and self.is_at(place.replace(MASK, ANY_SECRET), encoded)
-            return True if is_sure else None
+            return True if is_sure and not self.base.none else None
         if is_so:
             return True
         return None if is_made_of(self.base, base_of(place, encoded).split(MASK)) else False

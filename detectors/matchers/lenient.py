@@ -131,6 +131,11 @@ class Lenient:
             return True
         return any(one.matches(str(found)) for one in self.patterns)
 
+    def names(self, value: object) -> bool:
+        """Whether ``value`` is one of those that the author names, whatever the patterns say."""
+        found = self._read(value)
+        return found is not _NONE and any(KINDS[self.kind].same(one, found) for one in self.wanted)
+
     def _read(self, value: object) -> Any:
         """The value as one of the kind; `_NONE` for what is none."""
         try:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from detectors.matchers import third_party
-from detectors.matchers.masked_text import MASK, is_made_of
+from detectors.matchers.lenient import Lenient
+from detectors.matchers.masked_text import ANY_SECRET, MASK, is_made_of
 from detectors.matchers.path_filters import chooses_by_equality, path_without
 from detectors.matchers.structure import Items, Nothing, Object
 from detectors.matchers.structures import JsonPath, is_assignable
@@ -126,7 +127,17 @@ def judge_part(wanted: Any, value: object) -> bool | None:
         return all_verdict(judge_part(one, value.get(key)) for key, one in wanted.keys.items())
     if isinstance(wanted, Items):
         return _judge_items(wanted, value)
-    return True if wanted.matches(value) else None
+    return True if wanted.matches(value) and not _is_met_by_mask(wanted, value) else None
+
+
+def _is_met_by_mask(wanted: Any, value: object) -> bool:
+    """Whether a value is as wanted for the mask in it, and another secret might not do: of what a
+    pattern must not be, nobody knows of a secret."""
+    if not isinstance(wanted, Lenient) or not isinstance(value, str):
+        return False
+    if any(pattern.none for pattern in wanted.patterns):
+        return True
+    return not wanted.matches(value.replace(MASK, ANY_SECRET)) and not wanted.names(value)
 
 
 def _judge_items(wanted: Items, value: object) -> bool | None:

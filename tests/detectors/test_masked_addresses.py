@@ -101,6 +101,7 @@ LENIENT: list[tuple[Any, str, bool | None]] = [
     ({"any": [{"pattern": ".*/card/[0-9]+"}]}, f"/card/{CARD}", None),
     ({"any": [{"pattern": ".*/card/[^0-9]+"}]}, f"/card/{CARD}", None),
     ({"any": [{"pattern": ".*/card/.+"}]}, f"/card/{CARD}", True),
+    ({"any": [{"pattern": {"all": [".*/card/.+"], "none": [".*9"]}}]}, f"/card/{CARD}", None),
     ({"any": [{"address": f"{ORIGIN}/card/{CARD}"}]}, f"/card/{CARD}?a=1", False),
 ]
 

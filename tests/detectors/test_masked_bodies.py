@@ -125,6 +125,11 @@ STRUCTURES: list[tuple[Any, Any, bool | None]] = [
     ({"items": [{"string": ["x"]}]}, ["***", "z"], False),
     ({"items": [{"string": ["x"]}, {"string": ["y"]}], "ordered": True}, ["y", "***"], False),
     ({"items": [{"string": ["x"]}, {"string": ["y"]}], "ordered": True}, ["x", "***"], None),
+    ({"string": [], "pattern": [{"all": [".+"], "none": [".*admin.*"]}]}, "***", None),
+    ({"string": [], "pattern": [{"none": [".*admin.*"]}]}, "ada", True),
+    ({"string": [], "pattern": ["[^0-9]+"]}, "***", None),
+    ({"string": [], "pattern": [".+"]}, "***", True),
+    ({"string": ["***"]}, "***", True),
 ]  # fmt: skip
 
 
