@@ -12,13 +12,21 @@ import orjson
 
 from detectors.matchers import third_party
 from detectors.matchers.faults import answers
-from detectors.matchers.lenient import LenientPatterns
+from detectors.matchers.lenient import PATTERN, PATTERNS, LenientPatterns
 from detectors.matchers.location import base_of, query_of
 from detectors.matchers.masked import BodyVerdict, hides_choice, judge_part
 from detectors.matchers.masked_text import ANY_SECRET, MASK, is_made_of
 from detectors.matchers.path_filters import chooses_by_equality
-from detectors.matchers.structure import FLAG_OFF, PART, Nothing, part
-from detectors.matchers.typed_base import read_each
+from detectors.matchers.structure import PART, Nothing, StructureMatch, part
+from detectors.matchers.typed_base import (
+    FLAG_OFF,
+    JSON_PATH,
+    KeyedForm,
+    Option,
+    list_type,
+    parsed_type,
+    read_each,
+)
 from detectors.matchers.url import MAX_URL, place_of_long
 from detectors.matchers.values import (
     BodyType,
@@ -31,7 +39,7 @@ from detectors.matchers.values import (
 )
 from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
-from detectors.model.json_types import Schema, object_schema
+from detectors.model.json_types import MapOf, Schema, checked_type
 from detectors.model.safe_json import read_json
 from detectors.model.three_valued import all_verdict, any_verdict
 from detectors.model.types import Json
@@ -93,40 +101,18 @@ class AddressesMatch:
     @classmethod
     def schema(cls) -> Schema:
         """The JSON Schema of alternatives of an address with their queries."""
-        text: Schema = {"type": "string"}
-        pattern = LenientPatterns.schema()
-        query: Schema = {"type": "object", "additionalProperties": PART}
-        alternatives = [
-            object_schema({"address": text, "query": query}, ["address"]),
-            object_schema({"pattern": pattern, "query": query}, ["pattern"]),
-        ]
-        return object_schema(
-            {
-                "any": {"type": "array", "minItems": 1, "items": {"anyOf": alternatives}},
-                "ignore": {"type": "array", "items": pattern},
-                "encoded": FLAG_OFF,
-                "scope": {"type": "array", "items": text},
-            },
-            ["any"],
-        )
+        return _ADDRESSES.schema()
 
     @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> AddressesMatch:
         """Make it of its JSON form. Raises `SpecError`."""
-        if not isinstance(spec, Mapping) or set(spec) - {"any", "ignore", "encoded", "scope"}:
-            raise SpecError(path, spec, cls.WANTED)
-        lists = [spec.get(name, []) for name in ("any", "ignore", "scope")]
-        encoded = spec.get("encoded", False)
-        if not all(isinstance(items, list) for items in lists) or not isinstance(encoded, bool):
-            raise SpecError(path, spec, cls.WANTED)
-        alternatives, ignored, scope = lists
-        if not alternatives:
-            raise SpecError(path, spec, cls.WANTED)
+        given = _ADDRESSES.read(spec, path)
+        read_address = partial(_address, encoded=given["encoded"])
         return cls(
-            read_each(partial(_address, encoded=encoded), alternatives, (*path, "any")),
-            read_each(LenientPatterns.parse, ignored, (*path, "ignore")),
-            encoded,
-            tuple(map(str, scope)),
+            read_each(read_address, given["any"], (*path, "any")),
+            given["ignore"],
+            given["encoded"],
+            tuple(map(str, given["scope"])),
         )
 
     @answers(False)
@@ -181,23 +167,50 @@ class AddressesMatch:
 
 
 def _address(spec: Json, path: Path, encoded: bool) -> _Address:
-    expected = "{address or pattern, query?: {name: values of a kind}}"
-    if not isinstance(spec, Mapping) or ("address" in spec) is ("pattern" in spec):
-        raise SpecError(path, spec, expected)
-    given = spec.get("query", {})
-    if set(spec) - {"address", "pattern", "query"} or not isinstance(given, Mapping):
-        raise SpecError(path, spec, expected)
-    query = {name: part(value, (*path, "query", name)) for name, value in given.items()}
-    if "pattern" in spec:
-        return _Address(LenientPatterns.parse(spec["pattern"], (*path, "pattern")), query, "")
-    base = base_of(spec["address"], encoded) if isinstance(spec["address"], str) else ""
+    is_pattern = isinstance(spec, Mapping) and "pattern" in spec
+    given = (_BY_PATTERN if is_pattern else _BY_ADDRESS).read(spec, path)
+    query = given["query"]
+    if is_pattern:
+        return _Address(given["pattern"], query, "")
+    address = given["address"]
+    base = base_of(address, encoded)
     if not base:
-        raise SpecError(
-            (*path, "address"),
-            spec["address"],
-            "a whole address, such as https://shop.example/cart",
-        )
-    return _Address(base, query, spec["address"].partition("?")[0])
+        raise SpecError((*path, "address"), address, _WHOLE_ADDRESS)
+    return _Address(base, query, address.partition("?")[0])
+
+
+_ALTERNATIVE = "{address or pattern, query?: {name: values of a kind}}"
+_WHOLE_ADDRESS = "a whole address, such as https://shop.example/cart"
+_STRING: Schema = {"type": "string"}
+_PART = parsed_type(part, StructureMatch.WANTED, PART)
+_QUERY = Option(MapOf(_PART, "an object of parameter names and values of a kind"), {})
+_BY_ADDRESS = KeyedForm(
+    _ALTERNATIVE,
+    {
+        "address": Option(
+            checked_type(lambda value: isinstance(value, str), _WHOLE_ADDRESS, _STRING, str),
+            required=True,
+        ),
+        "query": _QUERY,
+    },
+)
+_BY_PATTERN = KeyedForm(_ALTERNATIVE, {"pattern": Option(PATTERN, required=True), "query": _QUERY})
+_ADDRESSES = KeyedForm(
+    AddressesMatch.WANTED,
+    {
+        "any": Option(
+            list_type(
+                "a list of at least one address or pattern",
+                {"anyOf": [_BY_ADDRESS.schema(), _BY_PATTERN.schema()]},
+                minimum=1,
+            ),
+            required=True,
+        ),
+        "ignore": PATTERNS,
+        "encoded": FLAG_OFF,
+        "scope": Option(list_type("a list of addresses", _STRING), ()),
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,12 +285,7 @@ class ContentMatch:
     @classmethod
     def schema(cls) -> Schema:
         """The JSON Schema of a list of facts about a body."""
-        text: Schema = {"type": "string"}
-        places = {"name": text, "json": text, "pattern": LenientPatterns.schema()}
-        facts = [
-            object_schema({place: schema, "is": PART}, [place, "is"])
-            for place, schema in places.items()
-        ]
+        facts = [form.schema() for form in _FACTS.values()]
         return {"type": "array", "minItems": 1, "items": {"anyOf": facts}}
 
     @classmethod
@@ -289,23 +297,13 @@ class ContentMatch:
 
     @classmethod
     def _fact(cls, spec: Json, path: Path) -> _Fact:
-        if not isinstance(spec, Mapping) or len(spec) != 2 or "is" not in spec:
+        places = [place for place in _FACTS if isinstance(spec, Mapping) and place in spec]
+        if len(places) != 1:
             raise SpecError(path, spec, cls.WANTED)
-        (place,) = set(spec) - {"is"}
-        at, value = (*path, place), spec[place]
-        name = json = ""
-        pattern = None
-        if place == "pattern":
-            pattern = LenientPatterns.parse(value, at)
-        elif place not in ("name", "json"):
-            raise SpecError(path, spec, cls.WANTED)
-        elif not isinstance(value, str):
-            raise SpecError(at, value, "a text: a field's name, or a JSON Path")
-        elif place == "name":
-            name = value
-        else:
-            json = _checked_path(value, at)
-        return _Fact(name, json, pattern, part(spec["is"], (*path, "is")))
+        given = _FACTS[places[0]].read(spec, path)
+        return _Fact(
+            given.get("name", ""), given.get("json", ""), given.get("pattern"), given["is"]
+        )
 
     @answers(False)
     def matches(
@@ -351,13 +349,14 @@ class ContentMatch:
         return [fact.name for fact in self.facts if fact.name]
 
 
-def _checked_path(text: str, path: Path) -> str:
-    """The JSON Path ``text``. Raises `SpecError` for what is none."""
-    try:
-        third_party.json_path(text)
-    except ValueError as error:
-        raise SpecError(path, text, str(error)) from None
-    return text
+_NAME = checked_type(lambda value: isinstance(value, str), "a field's name", _STRING, str)
+_FACTS = {
+    place: KeyedForm(
+        ContentMatch.WANTED,
+        {place: Option(type, required=True), "is": Option(_PART, required=True)},
+    )
+    for place, type in (("name", _NAME), ("json", JSON_PATH), ("pattern", PATTERN))
+}
 
 
 @cache_by_size(BODIES_BYTES, lambda _, text, *more: PARSED * len(text), keeps_last=True)

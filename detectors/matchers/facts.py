@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
 from detectors.matchers.faults import answers
 from detectors.matchers.text import TEXT_FORM, TextMatch
-from detectors.matchers.typed_base import number_of
+from detectors.matchers.typed_base import NUMBER, KeyedForm, Option, number_of
 from detectors.model.errors import SpecError
-from detectors.model.json_types import Schema, fields_schema, object_schema
+from detectors.model.json_types import Schema, fields_schema
 from detectors.model.three_valued import all_verdict
-from detectors.model.validation import is_number
 
 MAX_PATH_LENGTH = 8
 
@@ -30,6 +30,11 @@ class NumberRange:
         return found is not None and self.least <= found <= self.most
 
 
+_LIMITS = KeyedForm(
+    "{min?, max?} of numbers, min not above max",
+    {"min": Option(NUMBER, -math.inf), "max": Option(NUMBER, math.inf)},
+    minimum=1,
+)
 Wanted = bool | None | NumberRange | TextMatch
 Judge = Callable[[tuple[str, ...], Wanted, object], bool | None]
 """Whether what stands at a path is what is wanted there; None where nobody knows."""
@@ -37,9 +42,7 @@ Judge = Callable[[tuple[str, ...], Wanted, object], bool | None]
 
 def value_schema() -> Schema:
     """The JSON Schema of what may stand at a path."""
-    number: Schema = {"type": "number"}
-    limits = {**object_schema({"min": number, "max": number}), "minProperties": 1}
-    return {"anyOf": [{"type": ["boolean", "null"]}, limits, TEXT_FORM]}
+    return {"anyOf": [{"type": ["boolean", "null"]}, _LIMITS.schema(), TEXT_FORM]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +135,11 @@ def _parse_expected(spec: object, path: tuple[str | int, ...]) -> Wanted:
         return spec
     if isinstance(spec, int | float):
         return NumberRange(spec, spec)
-    if isinstance(spec, dict) and spec and not set(spec) - {"min", "max"}:
-        least, most = spec.get("min", float("-inf")), spec.get("max", float("inf"))
-        if not is_number(least) or not is_number(most) or not least <= most:
-            raise SpecError(path, spec, "{min?, max?} of numbers, min not above max")
-        return NumberRange(least, most)
+    if isinstance(spec, dict) and spec.keys() <= _LIMITS.keys.keys():
+        limits = _LIMITS.read(spec, path)
+        if not limits["min"] <= limits["max"]:
+            raise SpecError(path, spec, _LIMITS.expected)
+        return NumberRange(limits["min"], limits["max"])
     return TextMatch.parse(spec, path)
 
 

@@ -11,19 +11,29 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from detectors.matchers.faults import answers
 from detectors.matchers.plain import normal, number
 from detectors.matchers.text import TEXT_FORM, TextMatch
-from detectors.matchers.typed_base import number_of
+from detectors.matchers.typed_base import (
+    NUMBER,
+    KeyedForm,
+    Option,
+    number_of,
+    parsed_type,
+    read_each,
+)
 from detectors.model.errors import SpecError
-from detectors.model.json_types import Schema, object_schema
+from detectors.model.json_types import Schema
+from detectors.model.json_types import number as bounded_number
+from detectors.model.json_value import as_items
+from detectors.model.types import Json
 from detectors.model.validation import Path, is_number
 
 Way = Literal["linear", "tiers", "f1", "bleu", "share"]
-WAYS = ("linear", "tiers", "f1", "bleu", "share")
 MAX_TIERS = 16
 MAX_ITEMS = 64
 """Items of a share, and texts to be like."""
@@ -34,33 +44,20 @@ MAX_CHARACTERS = 20_000
 MAX_WORDS = 4
 """Words of the longest runs that BLEU counts."""
 _WORD = re.compile(r"\w+(?:[.,'-]\w+)*")
-_NUMBER: Schema = {"type": "number"}
-_TEXTS: Schema = {
-    "anyOf": [
-        {"type": "string", "minLength": 1},
-        {"type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": {"type": "string"}},
-    ]
-}
-_LEVEL: Schema = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
-_TIER: Schema = {
-    **object_schema({"at_most": _NUMBER, "at_least": _NUMBER, "pays": _NUMBER}, ["pays"]),
-    "minProperties": 2,
-}
-_SCHEMAS: Mapping[Way, dict[str, Schema]] = {
-    "linear": {"linear": object_schema({"from": _NUMBER, "to": _NUMBER}, ["from", "to"])},
-    "tiers": {"tiers": {"type": "array", "minItems": 1, "maxItems": MAX_TIERS, "items": _TIER}},
-    "f1": {"f1": _TEXTS, "from": _LEVEL},
-    "bleu": {"bleu": _TEXTS, "from": _LEVEL},
-    "share": {
-        "share": {
-            "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0},
-                {"type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": TEXT_FORM},
-            ]
-        },
-        "from": _LEVEL,
+_LEVEL = Option(bounded_number(0, below=1, hint="from where on a likeness or a share pays"), 0.0)
+_ENDS = KeyedForm(
+    "{from, to}: the number worth nothing, and that worth all",
+    {"from": Option(NUMBER, required=True), "to": Option(NUMBER, required=True)},
+)
+_TIER = KeyedForm(
+    "{at_most or at_least or both, pays}, pays above 0, at most 1",
+    {
+        "at_most": Option(NUMBER, math.inf),
+        "at_least": Option(NUMBER, -math.inf),
+        "pays": Option(NUMBER, required=True),
     },
-}
+    minimum=2,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +93,17 @@ class Grade:
     @classmethod
     def schema(cls) -> Schema:
         """The JSON Schema of the ways to grade."""
-        return {"anyOf": [object_schema(body, [way]) for way, body in _SCHEMAS.items()]}
+        return {"anyOf": [form.schema() for form in _FORMS.values()]}
 
     @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> Grade:
         """Make it of its JSON form. Raises `SpecError`."""
-        named = [way for way in WAYS if isinstance(spec, dict) and way in spec]
-        if not isinstance(spec, dict) or len(named) != 1 or set(spec) - {named[0], "from"}:
+        named = [way for way in _FORMS if isinstance(spec, dict) and way in spec]
+        if len(named) != 1:
             raise SpecError(path, spec, cls.WANTED)
-        way, begin = named[0], spec.get("from", 0.0)
-        if "from" in spec and (
-            way in ("linear", "tiers") or not is_number(begin) or not 0 <= begin < 1
-        ):
-            raise SpecError((*path, "from"), begin, "a number from 0, below 1, of a likeness")
-        return _READERS[way](spec[way], (*path, way), float(begin))
+        given = _FORMS[named[0]].read(spec, path)
+        grade: Grade = given[named[0]]
+        return replace(grade, begin=given.get("from", 0.0))
 
     @property
     def reads_numbers(self) -> bool:
@@ -201,57 +195,66 @@ def _runs(found: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(found[k:] for k in range(n)), strict=False))
 
 
-def _read_linear(spec: object, path: Path, begin: float) -> Grade:
-    ends = [spec.get(end) if isinstance(spec, dict) else None for end in ("from", "to")]
-    is_whole = isinstance(spec, dict) and len(spec) == 2
-    if not is_whole or not all(map(is_number, ends)) or ends[0] == ends[1]:
-        raise SpecError(path, spec, "{from, to}: the number worth nothing, and that worth all")
-    return Grade("linear", tuple(float(end) for end in ends if end is not None))
+def _read_linear(spec: Json, path: Path) -> Grade:
+    ends = _ENDS.read(spec, path)
+    if ends["from"] == ends["to"]:
+        raise SpecError(path, spec, _ENDS.expected)
+    return Grade("linear", (float(ends["from"]), float(ends["to"])))
 
 
-def _read_tiers(spec: object, path: Path, begin: float) -> Grade:
+def _read_tiers(spec: Json, path: Path) -> Grade:
     if not isinstance(spec, list) or not 0 < len(spec) <= MAX_TIERS:
         raise SpecError(path, spec, f"a list of 1 to {MAX_TIERS} {{at_most or at_least, pays}}")
-    return Grade("tiers", tiers=tuple(_read_tier(one, (*path, n)) for n, one in enumerate(spec)))
+    return Grade("tiers", tiers=read_each(_read_tier, spec, path))
 
 
-def _read_tier(spec: object, path: Path) -> GradeTier:
-    expected = "{at_most or at_least or both, pays}, pays above 0, at most 1"
-    if not isinstance(spec, dict) or set(spec) - {"at_most", "at_least", "pays"} or len(spec) < 2:
-        raise SpecError(path, spec, expected)
-    most, least = spec.get("at_most", math.inf), spec.get("at_least", -math.inf)
-    limits = [spec[name] for name in ("at_most", "at_least") if name in spec]
-    pays = spec.get("pays")
-    if not is_number(pays) or not 0 < pays <= 1 or not all(map(is_number, limits)) or least > most:
-        raise SpecError(path, spec, expected)
-    return GradeTier(float(most), float(least), float(pays))
+def _read_tier(spec: Json, path: Path) -> GradeTier:
+    tier = _TIER.read(spec, path)
+    if not 0 < tier["pays"] <= 1 or tier["at_least"] > tier["at_most"]:
+        raise SpecError(path, spec, _TIER.expected)
+    return GradeTier(float(tier["at_most"]), float(tier["at_least"]), float(tier["pays"]))
 
 
-def _read_texts(way: Literal["f1", "bleu"]) -> Callable[[object, Path, float], Grade]:
-    def read(spec: object, path: Path, begin: float) -> Grade:
-        given: list[object] = spec if isinstance(spec, list) else [spec]
-        texts = tuple(text for text in given if isinstance(text, str) and words(text))
-        if len(texts) < len(given) or not 0 < len(texts) <= MAX_ITEMS:
-            raise SpecError(path, spec, "a text with a word in it, or a list of them")
-        return Grade(way, texts=texts, begin=begin)
-
-    return read
+def _read_texts(way: Way, spec: Json, path: Path) -> Grade:
+    given = as_items(spec)
+    texts = tuple(text for text in given if isinstance(text, str) and words(text))
+    if len(texts) < len(given) or not 0 < len(texts) <= MAX_ITEMS:
+        raise SpecError(path, spec, "a text with a word in it, or a list of them")
+    return Grade(way, texts=texts)
 
 
-def _read_share(spec: object, path: Path, begin: float) -> Grade:
+def _read_share(spec: Json, path: Path) -> Grade:
     if is_number(spec) and spec > 0:
-        return Grade("share", (float(spec),), begin=begin)
+        return Grade("share", (float(spec),))
     if not isinstance(spec, list) or not 0 < len(spec) <= MAX_ITEMS:
         expected = f"the number that is all of it, or a list of 1 to {MAX_ITEMS} texts"
         raise SpecError(path, spec, expected)
-    items = tuple(TextMatch.parse(one, (*path, n)) for n, one in enumerate(spec))
-    return Grade("share", items=items, begin=begin)
+    return Grade("share", items=read_each(TextMatch.parse, spec, path))
 
 
-_READERS: Mapping[str, Callable[[object, Path, float], Grade]] = {
-    "linear": _read_linear,
-    "tiers": _read_tiers,
-    "f1": _read_texts("f1"),
-    "bleu": _read_texts("bleu"),
-    "share": _read_share,
+def _list_of(items: Schema, maximum: int) -> Schema:
+    return {"type": "array", "minItems": 1, "maxItems": maximum, "items": items}
+
+
+_LIKE: Schema = {
+    "anyOf": [{"type": "string", "minLength": 1}, _list_of({"type": "string"}, MAX_ITEMS)]
+}
+_OF_WHOLE: Schema = {
+    "anyOf": [{"type": "number", "exclusiveMinimum": 0}, _list_of(TEXT_FORM, MAX_ITEMS)]
+}
+_FROM = {"from": _LEVEL}
+_WAYS: Sequence[tuple[Way, Callable[[Json, Path], Grade], Schema, Mapping[str, Option]]] = (
+    ("linear", _read_linear, _ENDS.schema(), {}),
+    ("tiers", _read_tiers, _list_of(_TIER.schema(), MAX_TIERS), {}),
+    ("f1", partial(_read_texts, "f1"), _LIKE, _FROM),
+    ("bleu", partial(_read_texts, "bleu"), _LIKE, _FROM),
+    ("share", _read_share, _OF_WHOLE, _FROM),
+)
+"""Each way with how its value is read, that one's JSON Schema, and what may stand beside it."""
+_FORMS: Mapping[str, KeyedForm] = {
+    way: KeyedForm(
+        Grade.WANTED,
+        {way: Option(parsed_type(read, Grade.WANTED, schema), required=True), **beside},
+    )
+    for way, read, schema, beside in _WAYS
 }

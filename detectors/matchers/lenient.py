@@ -10,15 +10,16 @@ choose from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import third_party
 from detectors.matchers.lenient_kinds import KINDS
 from detectors.matchers.third_party import is_full_match
+from detectors.matchers.typed_base import KeyedForm, Option, list_type, parsed_type
 from detectors.model.errors import SpecError
-from detectors.model.json_types import Schema, object_schema
+from detectors.model.json_types import ListOf, Schema, checked_type
 from detectors.model.types import Json
 
 Read = dict[tuple[str, str], Any]
@@ -53,34 +54,34 @@ class LenientPatterns:
     @classmethod
     def schema(cls) -> Schema:
         """The JSON Schema of a pattern."""
-        texts: Schema = {"type": "array", "items": {"type": "string"}}
-        lists: Schema = {
-            "type": "object",
-            "additionalProperties": False,
-            "minProperties": 1,
-            "properties": {"all": texts, "none": texts},
-        }
-        return {"anyOf": [{"type": "string"}, lists]}
+        return {"anyOf": [{"type": "string"}, _LISTS.schema()]}
 
     @classmethod
     def parse(cls, spec: Json, path: tuple[str | int, ...]) -> LenientPatterns:
         """A pattern, or {all: patterns, none: patterns}; case does not count. Raises
         `SpecError`."""
         given = {"all": [spec]} if isinstance(spec, str) else spec
-        expected = "a pattern, or {all: [patterns], none: [patterns]}"
-        if not isinstance(given, dict) or set(given) - {"all", "none"}:
-            raise SpecError(path, spec, expected)
-        lists = [given.get(name, []) for name in ("all", "none")]
-        if not any(lists) or not all(isinstance(patterns, list) for patterns in lists):
-            raise SpecError(path, spec, expected)
+        lists = _LISTS.read(given, path)
+        if not any(lists.values()):
+            raise SpecError(path, spec, _LISTS.expected)
         try:
-            return cls(*map(_compiled, lists))
+            return cls(_compiled(lists["all"]), _compiled(lists["none"]))
         except (ValueError, TypeError) as error:
             raise SpecError(path, spec, str(error)) from None
 
 
 def _compiled(patterns: Iterable[Json]) -> tuple[Any, ...]:
     return tuple(third_party.regex(f"(?s:{pattern})", True) for pattern in patterns)
+
+
+_TEXTS = Option(list_type("a list of patterns", {"type": "string"}), ())
+_LISTS = KeyedForm(
+    "a pattern, or {all: [patterns], none: [patterns]}",
+    {"all": _TEXTS, "none": _TEXTS},
+    minimum=1,
+)
+PATTERN = parsed_type(LenientPatterns.parse, _LISTS.expected, LenientPatterns.schema())
+PATTERNS = Option(ListOf(PATTERN, "a list of patterns"), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,29 +95,24 @@ class Lenient:
     @classmethod
     def schemas(cls) -> list[Schema]:
         """The JSON Schemas of a value, one for each kind."""
-        patterns: Schema = {"type": "array", "items": LenientPatterns.schema()}
-        return [
-            object_schema({kind: {"type": "array"}, "pattern": patterns}, [kind]) for kind in KINDS
-        ]
+        return [form.schema() for form in _FORMS.values()]
 
     @classmethod
     def parse(cls, spec: Json, path: tuple[str | int, ...]) -> Lenient:
         """``{currency: [12.5, 13]}``, ``{string: […], pattern: […]}``. Raises `SpecError`."""
-        expected = f"an object with one of {', '.join(KINDS)}: a list of values; and pattern?"
-        if not isinstance(spec, dict) or len(set(spec) - {"pattern"}) != 1:
-            raise SpecError(path, spec, expected)
-        (kind,) = set(spec) - {"pattern"}
-        if kind not in KINDS or not isinstance(spec[kind], list):
-            raise SpecError(path, spec, expected)
-        patterns = spec.get("pattern", [])
-        if not isinstance(patterns, list) or not (patterns or spec[kind]):
+        kinds = [kind for kind in KINDS if isinstance(spec, Mapping) and kind in spec]
+        if len(kinds) != 1:
+            raise SpecError(path, spec, _EXPECTED)
+        (kind,) = kinds
+        form = _FORMS[kind].read(spec, path)
+        values, patterns = form[kind], form["pattern"]
+        if not patterns and not values:
             raise SpecError((*path, "pattern"), patterns, "a list of patterns")
         try:
-            wanted = tuple(KINDS[kind].read(value) for value in spec[kind])
+            wanted = tuple(map(KINDS[kind].read, values))
         except ValueError as error:
-            raise SpecError((*path, kind), spec[kind], str(error)) from None
-        at = (*path, "pattern")
-        return cls(kind, wanted, tuple(LenientPatterns.parse(pattern, at) for pattern in patterns))
+            raise SpecError((*path, kind), values, str(error)) from None
+        return cls(kind, wanted, patterns)
 
     def matches(self, value: object, read: Read | None = None) -> bool:
         """Whether ``value``, whatever JSON it is, is one of the wanted; a text in ``read`` is not
@@ -142,3 +138,13 @@ class Lenient:
             return KINDS[self.kind].read(value)
         except (ValueError, OverflowError):
             return _NONE
+
+
+_EXPECTED = f"an object with one of {', '.join(KINDS)}: a list of values; and pattern?"
+_VALUES = Option(
+    checked_type(
+        lambda value: isinstance(value, list), "a list of values", {"type": "array"}, list
+    ),
+    required=True,
+)
+_FORMS = {kind: KeyedForm(_EXPECTED, {kind: _VALUES, "pattern": PATTERNS}) for kind in KINDS}

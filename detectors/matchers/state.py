@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
@@ -14,16 +14,22 @@ from detectors.matchers.faults import answers
 from detectors.matchers.masked import can_equal, hides_choice, is_masked
 from detectors.matchers.masked_text import MASK
 from detectors.matchers.text import TEXT
-from detectors.matchers.typed_base import json_text, read_each
+from detectors.matchers.typed_base import (
+    JSON_PATH,
+    KeyedForm,
+    Option,
+    json_text,
+    list_type,
+    read_each,
+)
 from detectors.matchers.values import whole_body
 from detectors.model.caches import BODIES_BYTES, PARSED, cache_by_size
 from detectors.model.errors import SpecError
-from detectors.model.json_types import Schema, object_schema
+from detectors.model.json_types import Schema, checked_type, names
 from detectors.model.safe_json import read_json
 
 MAX_FACTS = 256
 _LISTS = ("all", "none", "without")
-_KEYS = frozenset(("path", "value", *_LISTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +112,7 @@ class StateMatch:
     @classmethod
     def schema(cls) -> Schema:
         """The JSON Schema of a list of facts."""
-        values: Schema = {"type": "array", "items": {}}
-        fact = object_schema(
-            {
-                "path": TEXT,
-                "value": {},
-                "all": values,
-                "none": values,
-                "without": {**values, "items": TEXT},
-            },
-            ("path",),
-        )
-        return {"type": "array", "minItems": 1, "maxItems": MAX_FACTS, "items": fact}
+        return {"type": "array", "minItems": 1, "maxItems": MAX_FACTS, "items": _FACT.schema()}
 
     @classmethod
     def parse(
@@ -168,28 +163,28 @@ def _compared(value: object) -> bytes:
     return json_text(value).encode()
 
 
-def _check_list(name: str, values: object, path: tuple[str | int, ...]) -> None:
-    is_keys = name == "without"
-    if not isinstance(values, list) or (is_keys and not all(isinstance(k, str) for k in values)):
-        raise SpecError(path, values, "a list of keys" if is_keys else "a list of values")
+_LISTED = Option(list_type("a list of values", {}), ())
+_FACT = KeyedForm(
+    "an object with path, and value, or some of all, none and without, or nothing else",
+    {
+        "path": Option(JSON_PATH, required=True),
+        "value": Option(checked_type(lambda _: True, "any value", {}, lambda value: value)),
+        "all": _LISTED,
+        "none": _LISTED,
+        "without": Option(names("a list of keys", TEXT), ()),
+    },
+)
 
 
-def _fact(spec: object, path: tuple[str | int, ...]) -> StateFact:
-    if not isinstance(spec, Mapping) or set(spec) - _KEYS or not isinstance(spec.get("path"), str):
-        raise SpecError(
-            path,
-            spec,
-            "an object with path, and value, or some of all, none and without, or nothing else",
-        )
-    if "value" in spec and set(spec) & set(_LISTS):
+def _fact(spec: Any, path: tuple[str | int, ...]) -> StateFact:
+    fact = _FACT.read(spec, path)
+    has_value = "value" in spec
+    if has_value and not spec.keys().isdisjoint(_LISTS):
         raise SpecError(path, spec, "value, or all, none and without; not both")
-    try:
-        third_party.json_path(spec["path"])
-    except ValueError as error:
-        raise SpecError((*path, "path"), spec["path"], str(error)) from None
-    lists = {name: spec.get(name, []) for name in _LISTS}
-    for name, values in lists.items():
-        _check_list(name, values, (*path, name))
-    value = _compared(spec["value"]) if "value" in spec else None
-    present, absent = (frozenset(map(_compared, lists[name])) for name in ("all", "none"))
-    return StateFact(spec["path"], value, present, absent, frozenset(lists["without"]))
+    return StateFact(
+        fact["path"],
+        _compared(fact["value"]) if has_value else None,
+        frozenset(map(_compared, fact["all"])),
+        frozenset(map(_compared, fact["none"])),
+        frozenset(fact["without"]),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import orjson
@@ -12,13 +13,14 @@ import orjson
 from detectors.matchers.faults import answers
 from detectors.matchers.lenient import Lenient, Read
 from detectors.matchers.structures import MAX_ITEMS, is_assignable
+from detectors.matchers.typed_base import FLAG_OFF, KeyedForm, Option, list_type, read_each
 from detectors.model.errors import SpecError
-from detectors.model.json_types import Schema, fields_schema, object_schema
+from detectors.model.json_types import Schema, checked_type, fields_schema
 from detectors.model.safe_json import read_json
 
 MAX_DEPTH = 8
 PART: Schema = {"$ref": "#/$defs/structure"}
-FLAG_OFF: Schema = {"type": "boolean", "default": False}
+
 Path = tuple[str | int, ...]
 
 
@@ -69,6 +71,28 @@ class Items:
         return is_assignable(self.items, found, lambda wanted, one: wanted.matches(one, seen))
 
 
+_KEYS = checked_type(
+    lambda value: isinstance(value, Mapping) and len(value) > 0,
+    "an object of keys, and for each a value of a known shape",
+    fields_schema(PART),
+    dict,
+)
+_OBJECT = KeyedForm(
+    "{object: {key: …}, more: true or false}, and no other keys",
+    {"object": Option(_KEYS, required=True), "more": FLAG_OFF},
+)
+_ITEMS = KeyedForm(
+    "{items: […], ordered: true or false}, and no other keys",
+    {
+        "items": Option(
+            list_type(f"a list of at most {MAX_ITEMS} items", PART, maximum=MAX_ITEMS),
+            required=True,
+        ),
+        "ordered": FLAG_OFF,
+    },
+)
+
+
 @dataclass(frozen=True, slots=True)
 class StructureMatch:
     """A value of a known shape."""
@@ -83,15 +107,8 @@ class StructureMatch:
     @classmethod
     def schema(cls) -> Schema:
         """The JSON Schema of null, objects, lists and values of a kind."""
-        items: Schema = {"type": "array", "maxItems": MAX_ITEMS, "items": PART}
-        return {
-            "anyOf": [
-                {"type": "null"},
-                object_schema({"object": fields_schema(PART), "more": FLAG_OFF}, ["object"]),
-                object_schema({"items": items, "ordered": FLAG_OFF}, ["items"]),
-                *Lenient.schemas(),
-            ]
-        }
+        forms = [_OBJECT.schema(), _ITEMS.schema(), *Lenient.schemas()]
+        return {"anyOf": [{"type": "null"}, *forms]}
 
     @classmethod
     def parse(cls, spec: object, path: Path, origin: str | None = None) -> StructureMatch:
@@ -118,26 +135,18 @@ def part(spec: object, path: Path, depth: int = 0) -> Any:
 
 
 def _object_of(spec: Mapping[str, object], path: Path, depth: int) -> Object:
-    _check_keys(spec, {"object", "more"}, path)
-    keys, more = spec["object"], spec.get("more", False)
-    if not isinstance(keys, Mapping) or not keys or not isinstance(more, bool):
-        raise SpecError(path, spec, "{object: {key: …}, more: true or false}")
-    parts = {name: part(value, (*path, "object", name), depth + 1) for name, value in keys.items()}
-    return Object(parts, more)
+    given = _OBJECT.read(spec, path)
+    parts = {
+        name: part(value, (*path, "object", name), depth + 1)
+        for name, value in given["object"].items()
+    }
+    return Object(parts, given["more"])
 
 
 def _items_of(spec: Mapping[str, object], path: Path, depth: int) -> Items:
-    _check_keys(spec, {"items", "ordered"}, path)
-    items, ordered = spec["items"], spec.get("ordered", False)
-    if not isinstance(items, list) or len(items) > MAX_ITEMS or not isinstance(ordered, bool):
-        raise SpecError(path, spec, "{items: […], ordered: true or false}")
-    parts = [part(item, (*path, "items", n), depth + 1) for n, item in enumerate(items)]
-    return Items(tuple(parts), ordered)
-
-
-def _check_keys(spec: Mapping[str, object], keys: set[str], path: Path) -> None:
-    if set(spec) - keys:
-        raise SpecError(path, spec, f"no other keys than {', '.join(sorted(keys))}")
+    given = _ITEMS.read(spec, path)
+    parts = read_each(partial(part, depth=depth + 1), given["items"], (*path, "items"))
+    return Items(parts, given["ordered"])
 
 
 def _object(text: str, read: Read | None) -> object:

@@ -12,7 +12,7 @@ import orjson
 from detectors.matchers import third_party
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.text import TextMatch
-from detectors.matchers.typed_base import Form, Path, json_text, read_each
+from detectors.matchers.typed_base import Form, Path, json_text, read_each, read_json_path
 from detectors.model.errors import SpecError
 from detectors.model.safe_json import read_json
 from detectors.model.types import Json
@@ -63,6 +63,12 @@ def _json(text: str) -> Json:
         return None
 
 
+def _json_array(text: str) -> list[object] | None:
+    """The JSON array that a text is, None where it is none."""
+    found = _json(text) if text.lstrip().startswith("[") else None
+    return found if isinstance(found, list) else None
+
+
 def _cell(wanted: TextMatch, found: object) -> bool:
     """Whether an item is as wanted; of what is no text its JSON may be, too, since of CSV there are
     texts alone."""
@@ -91,8 +97,8 @@ class ListingForm(Form):
 
     def matches(self, text: str) -> bool:
         """Whether the text is a list of these and no others; a repeated one counts each time."""
-        found = _json(text) if text.lstrip().startswith("[") else None
-        if not isinstance(found, list):
+        found = _json_array(text)
+        if found is None:
             found = [
                 part.strip()
                 for line in text.strip().splitlines()
@@ -126,8 +132,8 @@ class Table(Form):
     def matches(self, text: str) -> bool:
         """Whether the text is a table of these rows and no others, but for its header if it has
         one."""
-        found = _json(text) if text.lstrip().startswith("[") else None
-        if not isinstance(found, list):
+        found = _json_array(text)
+        if found is None:
             try:
                 found = list(
                     csv.reader(
@@ -192,13 +198,7 @@ class JsonPath(Form):
 def json_path(value: object, options: Mapping[str, Json], path: Path) -> JsonPath:
     """``{json: "$.items[0].price", value: {min: 3}}``: a JSON Path (RFC 9535), and what must stand
     there."""
-    if not isinstance(value, str):
-        raise SpecError(path, value, "a JSON Path such as $.items[0].id, and value beside it")
-    try:
-        third_party.json_path(value)
-    except ValueError as error:
-        raise SpecError(path, value, str(error)) from None
-    return JsonPath(value, options["value"], options["every"])
+    return JsonPath(read_json_path(value, path), options["value"], options["every"])
 
 
 def _row_of_texts(value: object, path: Path) -> tuple[TextMatch, ...]:

@@ -25,9 +25,19 @@ from detectors.matchers.plain import (
     number,
     text_key,
 )
-from detectors.matchers.typed_base import Form, Path, is_plain, number_of
+from detectors.matchers.typed_base import (
+    FLAG_OFF,
+    TOLERANCE,
+    Form,
+    Option,
+    Path,
+    is_plain,
+    number_of,
+    parsed_type,
+    read_options,
+)
 from detectors.model.errors import SpecError
-from detectors.model.json_types import Schema, object_schema
+from detectors.model.json_types import Schema, checked_type, object_schema
 from detectors.model.validation import is_number
 
 TEXT: Schema = {"type": "string"}
@@ -38,7 +48,9 @@ ITEMS: Schema = {"type": "array", "minItems": 1, "items": TEXT_FORM}
 Mode = Literal[
     "equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number", "typed"
 ]
-_IGNORE_CASE: Schema = {"ignore_case": {"type": "boolean", "default": False}}
+_IGNORE_CASE: Schema = {"ignore_case": FLAG_OFF.schema()}
+_PLAIN = checked_type(is_plain, "a number", {"type": "number"}, float)
+_OF_NUMBER = {"number": Option(_PLAIN, required=True), "tolerance": TOLERANCE}
 _MODES: Mapping[Mode, Schema] = {
     "equals": {"equals": TEXT, **_IGNORE_CASE},
     "contains": {"contains": TEXT, **_IGNORE_CASE},
@@ -46,7 +58,7 @@ _MODES: Mapping[Mode, Schema] = {
     "ends_with": {"ends_with": TEXT, **_IGNORE_CASE},
     "glob": {"glob": TEXT, **_IGNORE_CASE},
     "one_of": {"one_of": {"type": "array", "minItems": 1, "items": TEXT}, **_IGNORE_CASE},
-    "number": {"number": {"type": "number"}, "tolerance": {"type": "number"}},
+    "number": {name: option.schema() for name, option in _OF_NUMBER.items()},
 }
 """The relaxations, each with the JSON Schema of its value and of what may stand beside it."""
 MODES = tuple(_MODES)
@@ -139,22 +151,15 @@ class TextMatch:
         modes = [mode for mode in MODES if mode in spec]
         if len(modes) != 1 or set(spec) - {*modes, "ignore_case", "tolerance"}:
             raise SpecError(path, spec, cls.WANTED)
-        ignore_case = spec.get("ignore_case", False)
-        if not isinstance(ignore_case, bool):
-            raise SpecError((*path, "ignore_case"), ignore_case, "true or false")
+        flags = read_options({"ignore_case": FLAG_OFF}, spec, path)
         if modes[0] == "number":
             return cls._of_number(spec, path)
-        return cls._of_texts(modes[0], spec, path, ignore_case=ignore_case)
+        return cls._of_texts(modes[0], spec, path, ignore_case=flags["ignore_case"])
 
     @classmethod
     def _of_number(cls, spec: dict[str, Any], path: Path) -> TextMatch:
-        value, tolerance = spec["number"], spec.get("tolerance", 0.0)
-        for name, part in (("number", value), ("tolerance", tolerance)):
-            if not is_plain(part):
-                raise SpecError((*path, name), part, "a number")
-        if tolerance < 0:
-            raise SpecError((*path, "tolerance"), tolerance, "a number from 0")
-        return cls("number", (), float(value), float(tolerance))
+        read = read_options(_OF_NUMBER, spec, path)
+        return cls("number", (), read["number"], read["tolerance"])
 
     @classmethod
     def _of_texts(
@@ -269,3 +274,6 @@ class TextMatch:
         (text,) = self.texts
         folded = text if self.ignore_case else text.casefold()
         return fixed_parts(folded) if self.mode == "glob" else (folded,)
+
+
+TEXT_TYPE = parsed_type(TextMatch.parse, TextMatch.WANTED, TEXT_FORM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -9,7 +10,15 @@ from typing import Any, NamedTuple, TypeVar
 from detectors.matchers import third_party
 from detectors.model.codec import canonical
 from detectors.model.errors import SpecError
-from detectors.model.json_types import FLAG, JsonType, Schema, checked_type
+from detectors.model.json_types import (
+    FLAG,
+    JsonType,
+    Parsed,
+    Schema,
+    checked_type,
+    object_schema,
+)
+from detectors.model.optional_values import entries_without_none
 from detectors.model.types import Json
 from detectors.model.validation import TaskReader, is_number
 
@@ -102,6 +111,36 @@ class Option(NamedTuple):
         return {**schema, "default": self.default} if self.shows_default else schema
 
 
+@dataclass(frozen=True)
+class KeyedForm:
+    """An object of declared ``keys``, and no others: how it is read and its JSON Schema follow from
+    the table. ``expected``: what a message says of what is no such object; ``minimum``: how many of
+    the keys it has at least."""
+
+    expected: str
+    keys: Mapping[str, Option]
+    minimum: int = 0
+
+    def schema(self) -> Schema:
+        """The JSON Schema of the object."""
+        keys = {name: option.schema() for name, option in self.keys.items()}
+        limit: Schema = {"minProperties": self.minimum} if self.minimum else {}
+        return object_schema(keys, self._required) | limit
+
+    def read(self, spec: object, path: Path) -> dict[str, Any]:
+        """The values of all keys of ``spec``, which stands at ``path``: defaults where it does not
+        give them. Raises `SpecError`."""
+        given = spec if isinstance(spec, Mapping) else {}
+        has_required = given.keys() >= {*self._required}
+        if len(given) < max(1, self.minimum) or not has_required or given.keys() - self.keys:
+            raise SpecError(path, spec, self.expected)
+        return read_options(self.keys, given, path)
+
+    @property
+    def _required(self) -> list[str]:
+        return [name for name, option in self.keys.items() if option.required]
+
+
 def read_options(
     options: Mapping[str, Option], spec: Mapping[str, Json], path: Path
 ) -> dict[str, Json]:
@@ -116,7 +155,39 @@ def read_options(
             raise SpecError((*path, name), None, f"{option.type.expected}; it must be given")
         else:
             values[name] = option.default
+    if reader.problems:
+        raise reader.problems[0]
     return values
+
+
+def parsed_type(parse: Callable[[Json, Path], T], expected: str, schema: Schema) -> JsonType[T]:
+    """What a function makes of a value and of the path to it; it raises `SpecError`."""
+    return Parsed(expected, lambda _reader, value, path: parse(value, path), lambda: dict(schema))
+
+
+def list_type(
+    expected: str, items: Schema, minimum: int = 0, maximum: int | None = None
+) -> JsonType[list[Any]]:
+    """A list of so many items, which are read elsewhere; ``items``: their JSON Schema."""
+    most = math.inf if maximum is None else maximum
+    limits = entries_without_none({"minItems": minimum or None, "maxItems": maximum})
+    return checked_type(
+        lambda value: isinstance(value, list) and minimum <= len(value) <= most,
+        expected,
+        {"type": "array", **limits, "items": items},
+        list,
+    )
+
+
+def read_json_path(value: Json, path: Path) -> str:
+    """Return a JSON Path (RFC 9535) as it is. Raises `SpecError` for what is none."""
+    if not isinstance(value, str):
+        raise SpecError(path, value, "a JSON Path such as $.items[0].id")
+    try:
+        third_party.json_path(value)
+    except ValueError as error:
+        raise SpecError(path, value, str(error)) from None
+    return value
 
 
 def _is_currency(code: Json) -> bool:
@@ -133,6 +204,8 @@ _TOLERANCE = checked_type(
     {"type": "number", "minimum": 0},
     float,
 )
+JSON_PATH = parsed_type(read_json_path, "a JSON Path such as $.items[0].id", {"type": "string"})
+NUMBER = checked_type(is_number, "a number", {"type": "number"}, lambda value: value)
 TOLERANCE = Option(_TOLERANCE, 0.0)
 DEGREES = Option(_TOLERANCE, 0.0005)
 CURRENCY = Option(

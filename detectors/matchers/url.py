@@ -9,8 +9,7 @@ would be paid on any host.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -24,13 +23,15 @@ from detectors.matchers.masked_text import (
     judge_text,
 )
 from detectors.matchers.plain import ANY_KEY, fixed_parts, glob, literal, normal
-from detectors.matchers.text import TEXT, TEXT_FORM, TextMatch
+from detectors.matchers.text import TEXT, TEXT_FORM, TEXT_TYPE, TextMatch
+from detectors.matchers.typed_base import KeyedForm, Option, parsed_type
 from detectors.model.caches import cache_by_size, cache_short
 from detectors.model.errors import SpecError
-from detectors.model.json_types import Schema, object_schema
+from detectors.model.json_types import MapOf, Schema, checked_type, names
 from detectors.model.kinds.limits import MAX_ADDRESS
 from detectors.model.memory import size_of
 from detectors.model.three_valued import all_verdict, any_verdict
+from detectors.model.types import Json
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _PLAIN = re.compile(r"(https?://[a-z0-9.-]+(?::[0-9]{1,4})?)(/[^?#%\x00-\x20]*)(?:[?#]|\Z)")
@@ -40,8 +41,6 @@ MAX_URL = MAX_ADDRESS
 """Characters of an address that is looked at; pages can make longer ones, tasks do not ask for
 them. Of a longer one origin and path count."""
 _PLACE_ENDS = re.compile("[?#]")
-
-_KEYS = frozenset(("origin", "path", "query", "fragment", "hosts", "ignore"))
 
 
 class Url(NamedTuple):
@@ -124,16 +123,7 @@ class UrlMatch:
     @classmethod
     def schema(cls) -> Schema:
         """The JSON Schema of an address, as a text or in its parts."""
-        texts: Schema = {"type": "array", "items": TEXT}
-        parts = {
-            "origin": TEXT,
-            "path": TEXT,
-            "query": {"type": "object", "additionalProperties": TEXT_FORM},
-            "fragment": TEXT_FORM,
-            "hosts": texts,
-            "ignore": texts,
-        }
-        return {"anyOf": [TEXT, object_schema(parts, ("path",))]}
+        return {"anyOf": [TEXT, _PARTS.schema()]}
 
     @classmethod
     def parse(
@@ -142,29 +132,16 @@ class UrlMatch:
         """Make a matcher of its JSON form; ``origin`` is the task's. Raises `SpecError`."""
         if isinstance(spec, str):
             return cls._of_text(spec, path, origin)
-        if not isinstance(spec, dict) or not isinstance(spec.get("path"), str) or set(spec) - _KEYS:
-            raise SpecError(path, spec, cls.WANTED)
-        base = cls._of_text(spec["path"], (*path, "path"), spec.get("origin", origin))
-        query = spec.get("query", {})
-        if not isinstance(query, Mapping):
-            raise SpecError((*path, "query"), query, "an object of parameter names and texts")
-        parameters = tuple(
-            (str(name), TextMatch.parse(value, (*path, "query", name)))
-            for name, value in sorted(query.items())
-        )
-        fragment = spec.get("fragment")
-        return cls(
-            base.origin,
-            base.path,
-            base.globbed,
-            base.query,
-            parameters,
-            None if fragment is None else TextMatch.parse(fragment, (*path, "fragment")),
-            frozenset(
-                cls._of_text(f"{host}/", (*path, "hosts"), None).origin
-                for host in _listed(spec, "hosts", path)
-            ),
-            _listed(spec, "ignore", path),
+        parts = _PARTS.read(spec, path)
+        own = parts["origin"]
+        base = cls._of_text(parts["path"], (*path, "path"), origin if own is None else own)
+        hosts = (cls._of_text(f"{one}/", (*path, "hosts"), None) for one in parts["hosts"])
+        return replace(
+            base,
+            parameters=tuple(sorted(parts["query"].items())),
+            fragment=parts["fragment"],
+            hosts=frozenset(host.origin for host in hosts),
+            ignored=parts["ignore"],
         )
 
     @classmethod
@@ -320,18 +297,30 @@ class UrlMatch:
         return fixed_parts(self.path) if self.globbed else None
 
 
+def _read_fragment(value: Json, path: tuple[str | int, ...]) -> TextMatch | None:
+    return None if value is None else TextMatch.parse(value, path)
+
+
+_TEXT = checked_type(lambda value: isinstance(value, str), "a text", TEXT, str)
+_TEXTS = Option(names("a list of texts", TEXT, is_name=bool), ())
+_PARTS = KeyedForm(
+    UrlMatch.WANTED,
+    {
+        "origin": Option(_TEXT),
+        "path": Option(_TEXT, required=True),
+        "query": Option(MapOf(TEXT_TYPE, "an object of parameter names and texts"), {}),
+        "fragment": Option(parsed_type(_read_fragment, TextMatch.WANTED, TEXT_FORM)),
+        "hosts": _TEXTS,
+        "ignore": _TEXTS,
+    },
+)
+
+
 def _is_whole(url: Url, text: str) -> bool:
     """Whether the address names a host, unless it is a file's."""
     if "://" not in text:
         return False
     return not url.origin.endswith("://") or text.startswith("file:")
-
-
-def _listed(spec: Mapping[str, object], key: str, path: tuple[str | int, ...]) -> tuple[str, ...]:
-    found = spec.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(item, str) and item for item in found):
-        raise SpecError((*path, key), found, "a list of texts")
-    return tuple(found)
 
 
 def url_key(text: str) -> str:

@@ -13,9 +13,9 @@ from detectors.matchers.faults import answers
 from detectors.matchers.masked import BodyVerdict, judge_json
 from detectors.matchers.masked_text import MASK, judge_text
 from detectors.matchers.text import TEXT_FORM, TextMatch
-from detectors.matchers.typed_base import json_text
+from detectors.matchers.typed_base import KeyedForm, Option, json_text
 from detectors.model.errors import SpecError
-from detectors.model.json_types import Schema, fields_schema, object_schema
+from detectors.model.json_types import Schema, checked_type, fields_schema
 from detectors.model.safe_json import mapping, read_json
 from detectors.model.three_valued import any_verdict
 from detectors.model.types import Json
@@ -38,9 +38,7 @@ class IntRange:
     @classmethod
     def schema(cls) -> Schema:
         """The JSON Schema of a range."""
-        whole: Schema = {"type": "integer"}
-        limits = {**object_schema({"min": whole, "max": whole}), "minProperties": 1}
-        return {"anyOf": [whole, limits]}
+        return {"anyOf": [_WHOLE.schema(), _LIMITS.schema()]}
 
     @classmethod
     def parse(
@@ -49,17 +47,21 @@ class IntRange:
         """Make a range of its JSON form. Raises `SpecError`."""
         if type(spec) is int:
             return cls(spec, spec)
-        if not isinstance(spec, dict) or not spec or set(spec) - {"min", "max"}:
-            raise SpecError(path, spec, cls.WANTED)
-        least, most = spec.get("min", 0), spec.get("max", 2**63)
-        if type(least) is not int or type(most) is not int or least > most:
+        limits = _LIMITS.read(spec, path)
+        if limits["min"] > limits["max"]:
             raise SpecError(path, spec, cls.WANTED + ", min not above max")
-        return cls(least, most)
+        return cls(limits["min"], limits["max"])
 
     @answers(False)
     def matches(self, value: object) -> bool:
         """Whether ``value`` is a whole number in the range."""
         return type(value) is int and self.least <= value <= self.most
+
+
+_WHOLE = checked_type(lambda n: type(n) is int, "a whole number", {"type": "integer"}, int)
+_LIMITS = KeyedForm(
+    IntRange.WANTED, {"min": Option(_WHOLE, 0), "max": Option(_WHOLE, 2**63)}, minimum=1
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ REFUSED = [
     ({}, "one of {linear"),
     ({"linear": {"from": 1, "to": 1}}, "the number worth nothing"),
     ({"linear": {"from": 1}}, "the number worth nothing"),
-    ({"linear": {"from": 1, "to": 2}, "from": 0.5}, "of a likeness"),
+    ({"linear": {"from": 1, "to": 2}, "from": 0.5}, "the last three with from beside it"),
     ({"tiers": []}, "a list of 1 to 16"),
     ({"tiers": [{"pays": 1}]}, "at_most or at_least"),
     ({"tiers": [{"at_most": 1, "pays": 2}]}, "pays above 0, at most 1"),

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import string
+from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from detectors.matchers import TextMatch, UrlMatch, normal, url_matches
+from detectors.matchers import (
+    FactsMatch,
+    IntRange,
+    StateMatch,
+    StructureMatch,
+    TextMatch,
+    UrlMatch,
+    normal,
+    url_matches,
+)
 from detectors.matchers.plain import glob, number
 from detectors.matchers.url import MAX_URL, parse_url, url_key
+from detectors.model.errors import SpecError
 
 words = st.text(st.characters(codec="utf-8"), max_size=40)
 plain = st.text(string.ascii_letters + " ", min_size=2, max_size=30).filter(
@@ -157,3 +170,25 @@ def test_an_address_is_told_by_origin_and_path(
             assert one.matches(text) == (
                 url is not None and url.origin in (*one.hosts, one.origin) and url.path == one.path
             )
+
+
+KEYS = [
+    (IntRange, {"min": "a"}, "n.min: got 'a', wanted a whole number"),
+    (IntRange, {"least": 1}, "n: got {'least': 1}, wanted a whole number, or {min?, max?}"),
+    (FactsMatch, {"a": {"min": "b"}}, "n.a.min: got 'b', wanted a number"),
+    (UrlMatch, {"path": "/a", "query": 1}, "n.query: got 1, wanted an object of parameter names"),
+    (UrlMatch, {"path": "/a", "query": {"q": {}}}, "n.query.q: got {}, wanted a text, or one of"),
+    (UrlMatch, {"path": "/a", "hosts": [1]}, "n.hosts: got [1], wanted a list of texts"),
+    (StateMatch, [{"path": "$.a", "without": [1]}], "n[0].without: got [1], wanted a list of keys"),
+    (StateMatch, [{"path": "$["}], "n[0].path: got '$['"),
+    (StructureMatch, {"object": {}, "more": 1}, "n.object: got {}, wanted an object of keys"),
+    (StructureMatch, {"items": [], "ordered": 1}, "n.ordered: got 1, wanted true or false"),
+    (StructureMatch, {"items": [], "more": 1}, "n: got {'items': [], 'more': 1}, wanted {items"),
+    (TextMatch, {"number": 1, "tolerance": -1}, "n.tolerance: got -1, wanted a number from 0"),
+]
+
+
+@pytest.mark.parametrize(("form", "spec", "message"), KEYS)
+def test_a_message_names_the_key_that_is_wrong(form: Any, spec: Any, message: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(message)):
+        form.parse(spec, ("n",), "https://shop.example")
