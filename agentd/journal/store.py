@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agentd.core.errors import JournalError
+from detectors.model.optional_values import first_or_none
 
 STATE_SOURCES = ("journal", "steps")
 """Whose events are never forgotten: a restarted daemon rebuilds its state from them."""
@@ -122,7 +123,7 @@ class JournalStore:
     def last_line(self) -> bytes | None:
         """Return the line of the last event, None in an empty journal."""
         row = self._db.execute("SELECT line FROM events ORDER BY seq DESC LIMIT 1").fetchone()
-        return row[0] if row else None
+        return first_or_none(row)
 
     def last_cut(self) -> tuple[int, int, str, str] | None:
         row: tuple[int, int, str, str] | None

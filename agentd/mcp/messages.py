@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 import orjson
 
-from detectors.model.json_value import list_or_empty, object_or_empty, text_or_none
+from detectors.model.json_value import (
+    as_items,
+    list_or_empty,
+    object_or_empty,
+    read_text,
+    text_or_none,
+)
+from detectors.model.optional_values import drop_empty
 
 CANCELLED = "notifications/cancelled"
 MAX_DIGITS = 400
@@ -63,7 +70,7 @@ def read_messages(raw: bytes) -> list[Message]:
 def _objects(raw: bytes) -> Iterator[Mapping[str, object]]:
     """Yield the messages of a body: one, or several in a list."""
     value = _parse(raw)
-    for item in value if isinstance(value, list) else [value]:
+    for item in as_items(value):
         if isinstance(item, dict):
             yield item
 
@@ -125,7 +132,7 @@ def _as_message(value: Mapping[str, object]) -> Message | None:
             text_or_none(state),
         )
     if method == CANCELLED and _is_id(params.get("requestId")):
-        return Cancellation(_id_text(params["requestId"]), str(params.get("reason") or ""))
+        return Cancellation(_id_text(params["requestId"]), read_text(params, "reason"))
     return None
 
 
@@ -163,9 +170,7 @@ def summarize_result(result: Mapping[str, object]) -> dict[str, object]:
     summary: dict[str, object] = {"text": "\n".join(texts)}
     if "structuredContent" in result:
         summary["structured"] = result["structuredContent"]
-    if others:
-        summary["other"] = others
-    return summary
+    return summary | drop_empty({"other": others})
 
 
 def _describe_error(error: object) -> str:

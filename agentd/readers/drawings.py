@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from agentd.readers.bounds import MAX_ITEMS, UNPACKED, DamagedError, HeavyError
 from agentd.readers.request import Facts, ReadRequest, without_empty
 from agentd.readers.texts import whole
+from detectors.model.json_value import read_text
 
 MAX_PAGE_BYTES = 32 << 20
 """Bytes to which one packed page may unpack."""
@@ -63,7 +64,7 @@ def read_drawio(file: BinaryIO, request: ReadRequest) -> Facts:
     for diagram in diagrams[:MAX_ITEMS]:
         model, size = _model_of(diagram, left)
         left -= size
-        page, cut = _drawio_page(diagram.get("name") or "", model)
+        page, cut = _drawio_page(read_text(diagram, "name"), model)
         pages.append(page)
         cuts.append(cut)
     labels = [cell["value"] for page in pages for cell in page["cells"].values() if "value" in cell]

@@ -6,6 +6,7 @@ from typing import BinaryIO
 
 from agentd.readers.bounds import DamagedError
 from agentd.readers.request import Facts, ReadRequest, without_empty
+from detectors.model.optional_values import entries_without_none
 
 _GENERAL = {
     "title": "title",
@@ -49,13 +50,13 @@ def read_media(file: BinaryIO, request: ReadRequest) -> Facts:
     }
     titles = _track(general, _GENERAL)
     facts |= without_empty(titles)
-    return {name: value for name, value in facts.items() if value is not None}
+    return entries_without_none(facts)
 
 
 def _track(track: object, names: dict[str, str]) -> Facts:
     """Return what MediaInfo knows of a track; ``names``: its attribute for each name of ours."""
     facts = {ours: getattr(track, theirs, None) for ours, theirs in names.items()}
-    return {name: value for name, value in facts.items() if value is not None}
+    return entries_without_none(facts)
 
 
 def _motion(track: object) -> Facts:

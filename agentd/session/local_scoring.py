@@ -21,6 +21,7 @@ from agentd.journal.recorder import Recorder
 from common.regular_file import NotRegularError, read_regular
 from detectors.matchers.faults import describe_consequence
 from detectors.model.errors import DetectorError
+from detectors.model.optional_values import drop_keys
 from detectors.model.types import Event
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _read_task(content: bytes) -> Any:
     task = read.get("task", read)
     if not isinstance(task, dict):
         return task
-    return {name: value for name, value in task.items() if name != "tests"}
+    return drop_keys(task, ("tests",))
 
 
 class Edge:

@@ -38,7 +38,7 @@ class Session:
     def __init__(
         self, settings: DaemonSettings, state: Path, episode: str, plan: EpisodePlan
     ) -> None:
-        plan = {**plan, "also": [*(plan.get("also") or ()), *settings.also]}
+        plan = {**plan, "also": [*plan.get("also", ()), *settings.also]}
         self._state = state
         self._plan = plan
         with room_in(state):

@@ -204,7 +204,7 @@ def sources_of(settings: DaemonSettings, plan: EpisodePlan) -> list[Source]:
     """Make the sources that the settings and the task's plan ask for; raises `UsageError`."""
     plan = {
         **plan,
-        "mask": [*(plan.get("mask") or ()), *settings.mask],
+        "mask": [*plan.get("mask", ()), *settings.mask],
         "visual": settings.visual_max if settings.visual else 0,
     }
     found = [row.find(settings, plan) for row in TABLE.values()]

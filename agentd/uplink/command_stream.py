@@ -21,6 +21,7 @@ from agentd.session.step_controller import Conductor, NotKeptError
 from agentd.session.step_state import StepError
 from agentd.uplink.http import Service, words
 from agentd.uplink.uploader import Shipper
+from detectors.model.optional_values import pick_keys
 
 FIRST_LINE_S = 5.0
 """How long the stream's first line may take, in seconds, which the service sends at once: a proxy
@@ -157,7 +158,7 @@ class CommandStream:
             reason = str(data.get("reason") or "closed by the service")
             await conductor.close(reason, truncated=data.get("truncated") is True)
         elif kind in SAYINGS:
-            fields = {name: data[name] for name in SAYINGS[kind] if name in data}
+            fields = pick_keys(data, SAYINGS[kind])
             await conductor.say(kind, fields, number)
             self._shipper.ship_at_once()
         else:

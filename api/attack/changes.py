@@ -12,6 +12,8 @@ import orjson
 from api.attack.idle import site_origins
 from api.attack.logs import change_event, make_event, map_texts
 from api.attack.scores import Limit, Oracle, score_log
+from detectors.model.json_value import as_items
+from detectors.model.optional_values import drop_keys, pick_keys
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Json
 from detectors.sdk.request_facts import writes
@@ -117,16 +119,14 @@ def _refused(event: Event) -> Event | None:
         return None if writes(event.data) else event
     if event.kind != "request.finished":
         return event
-    hops = [mapping(hop) for hop in as_list(event.data.get("hops"))]
+    hops = [*map(mapping, as_list(event.data.get("hops")))]
     requests = [*hops, event.data]
     place = _first_write(requests)
     if place is None:
         return event
     request = requests[place]
-    data = {name: value for name, value in event.data.items() if name not in _OF_ANSWER}
-    for name in ("method", "url", "body", "headers"):
-        if name in request:
-            data[name] = request[name]
+    data = drop_keys(event.data, _OF_ANSWER)
+    data |= pick_keys(request, ("method", "url", "body", "headers"))
     if place:
         data["hops"] = hops[:place]
     return event._replace(data={**data, "status": 500})
@@ -134,10 +134,7 @@ def _refused(event: Event) -> Event | None:
 
 def _first_write(requests: Sequence[Mapping[str, Json]]) -> int | None:
     """Return the place of the first request that writes; None where none does."""
-    for place, request in enumerate(requests):
-        if writes(request):
-            return place
-    return None
+    return next((place for place, request in enumerate(requests) if writes(request)), None)
 
 
 def elsewhere(oracle: Oracle) -> Made:
@@ -180,7 +177,7 @@ def _pushed(event: Event) -> Event:
     origin = origin_of(str(event.data.get("url")))
     if not origin.startswith("http"):
         return event
-    data = {name: value for name, value in event.data.items() if name != "status"}
+    data = drop_keys(event.data, ("status",))
     return event._replace(data={**data, "document": f"{origin}{_NOWHERE}"})
 
 
@@ -261,12 +258,8 @@ def _gap_of(like: Event, probe: str) -> Event:
 
 def _typed(oracle: Oracle) -> set[str]:
     """The texts that the oracle typed, chose or answered."""
-    typed: set[str] = set()
-    for event in oracle.events:
-        if _is_typed(event):
-            typed.update(_texts_of(event))
-    typed.discard("")
-    return typed
+    typed = {text for event in filter(_is_typed, oracle.events) for text in _texts_of(event)}
+    return typed - {""}
 
 
 def _is_typed(event: Event) -> bool:
@@ -278,15 +271,9 @@ def _texts_of(event: Event) -> Iterator[str]:
     """Yield the texts that the agent wrote by an event."""
     data = event.data
     if event.kind == "field.filled" and not _is_choice(event):
-        value = data.get("value")
-        values = value if isinstance(value, list) else [value]
-        for text in values:
-            if type(text) is str:
-                yield text
+        yield from (text for text in as_items(data.get("value")) if isinstance(text, str))
     elif event.kind in _WRITTEN:
-        text = data.get("text")
-        if isinstance(text, str):
-            yield text
+        yield from (text for text in (data.get("text"),) if isinstance(text, str))
 
 
 def _is_choice(event: Event) -> bool:

@@ -77,11 +77,8 @@ def _own_occurrences(oracle: Oracle, id: str, before: Iterable[str]) -> set[int]
     for name in before:
         of_others.update(oracle.score.evidence(name))
     kinds = oracle.event_kinds(id, occurrences=True) - READINGS
-    own: set[int] = set()
-    for seq in _droppable(oracle, id):
-        if seq not in of_others and oracle.by_seq[seq].kind in kinds:
-            own.add(seq)
-    return own
+    own = {seq for seq in _droppable(oracle, id) if oracle.by_seq[seq].kind in kinds}
+    return own - of_others
 
 
 def _drop_repeatedly(oracle: Oracle, id: str, first: Collection[int]) -> tuple[set[int], LogScore]:
@@ -92,10 +89,7 @@ def _drop_repeatedly(oracle: Oracle, id: str, first: Collection[int]) -> tuple[s
     gone = set(first)
     while True:
         left = score_log(oracle.rules, without(oracle.events, gone))
-        again: set[int] = set()
-        for seq in left.evidence(id):
-            if seq not in known and oracle.by_seq[seq].kind in kinds:
-                again.add(seq)
+        again = {seq for seq in left.evidence(id) if oracle.by_seq[seq].kind in kinds} - known
         if again <= gone or len(gone) > MAX_REPEATS:
             return gone, left
         gone |= again
@@ -103,11 +97,8 @@ def _drop_repeatedly(oracle: Oracle, id: str, first: Collection[int]) -> tuple[s
 
 def _kept_without(oracle: Oracle, id: str, gone: Collection[int]) -> float:
     """What a milestone may still pay in parts that the events did not show."""
-    kept = 0.0
-    for payout in oracle.score.payouts:
-        if payout.id == id and not oracle.rests_on(payout, gone):
-            kept += payout.worth
-    return kept
+    own = (payout for payout in oracle.score.payouts if payout.id == id)
+    return sum((payout.worth for payout in own if not oracle.rests_on(payout, gone)), 0.0)
 
 
 def _is_other_proof(oracle: Oracle, left: LogScore, id: str, standing: int) -> bool:

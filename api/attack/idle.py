@@ -17,8 +17,9 @@ from api.attack.logs import (
 )
 from api.attack.scores import NOTHING, Limit, Oracle, score_log
 from detectors.matchers.url import parse_url
-from detectors.model.json_value import JsonObject
+from detectors.model.json_value import JsonObject, read_text
 from detectors.model.kinds import KINDS
+from detectors.model.optional_values import drop_keys
 from detectors.model.types import Event
 
 Made = Iterator[tuple[str, Iterable[Event], Limit]]
@@ -95,9 +96,7 @@ def _hold_state(events: Sequence[Event], state: Sequence[Event]) -> list[Event]:
     start = first_step(events)
     read = {reading_of(event) for event in state if event.kind in READINGS}
     kept = list(events[:start])
-    for event in events[start:]:
-        if event.kind not in READINGS or reading_of(event) in read:
-            kept.append(event)
+    kept += [e for e in events[start:] if e.kind not in READINGS or reading_of(e) in read]
     return [*stop_after(kept)]
 
 
@@ -120,7 +119,7 @@ def _loaded_again(state: Sequence[Event]) -> Iterator[Event]:
 
 def _without_baseline(event: Event) -> JsonObject:
     """Return the event's data as if it had been seen to happen."""
-    return {name: value for name, value in event.data.items() if name != "baseline"}
+    return drop_keys(event.data, ("baseline",))
 
 
 def inject_texts(oracle: Oracle) -> Made:
@@ -189,7 +188,7 @@ def site_origins(oracle: Oracle) -> list[str]:
     for event in oracle.events:
         if event.source != "cdp":
             continue
-        url = parse_url(str(event.data.get("url") or ""))
+        url = parse_url(read_text(event.data, "url"))
         if url is not None and url.origin.startswith("http"):
             origins[url.origin] = None
     return list(origins)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from detectors.model.codec import canonical, encode_event
 from detectors.model.json_value import JsonObject
 from detectors.model.kinds import KINDS
+from detectors.model.optional_values import drop_keys, entries_without_none, pick_keys
 from detectors.model.types import Event, Json
 
 READINGS = frozenset(("probe.answered", "file.read"))
@@ -44,11 +45,8 @@ def make_event(like: Event, kind: str, data: JsonObject) -> Event:
 
 def change_event(event: Event, **fields: Json) -> Event:
     """Return the event with these fields in its data; one that is None is left out."""
-    data = {name: value for name, value in event.data.items() if name not in fields}
-    for name, value in fields.items():
-        if value is not None:
-            data[name] = value
-    return event._replace(data=data)
+    data = drop_keys(event.data, fields)
+    return event._replace(data=data | entries_without_none(fields))
 
 
 def first_step(events: Sequence[Event]) -> int:
@@ -73,9 +71,8 @@ def reading_of(event: Event) -> tuple[Json, ...]:
 
 def hold_reading(event: Event, earlier: Event) -> Event:
     """Return a reading that finds what ``earlier`` found, at the moment of ``event``."""
-    moment = {name: event.data[name] for name in ("when", "step") if name in event.data}
-    kept = {name: value for name, value in earlier.data.items() if name not in _MOMENT}
-    return event._replace(data={**kept, **moment})
+    moment = pick_keys(event.data, ("when", "step"))
+    return event._replace(data=drop_keys(earlier.data, _MOMENT) | moment)
 
 
 _MOMENT = ("when", "step", "baseline")
@@ -267,7 +264,7 @@ def _as_found(event: Event) -> Event:
         return event  # a server has no baseline: it took the request before the first step
     if kind.startswith("file.") and kind != "file.read":
         kind = "file.present"
-        data = {name: data[name] for name in _PRESENT if name in data}
+        data = pick_keys(data, _PRESENT)
     elif kind == "window.title_changed":
         kind = "window.opened"
     elif kind == "page.navigated":
@@ -285,10 +282,9 @@ def with_state(events: Sequence[Event], state: Sequence[Event]) -> list[Event]:
     there."""
     start = first_step(events)
     keys = {state_key(event) for event in state}
-    before: list[Event] = []
-    for event in events[:start]:
-        if is_framework(event) or state_key(event) not in keys:
-            before.append(event)
+    before = [
+        event for event in events[:start] if is_framework(event) or state_key(event) not in keys
+    ]
     at = before[-1].at if before else 0
     standing = [event._replace(at=at) for event in state]
     return [*before, *standing, *events[start:]]

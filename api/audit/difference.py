@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from detectors.model.optional_values import last_or_none
+
 _SHOWN = 200
 
 
@@ -99,7 +101,7 @@ class RowComparison:
             self._more = len(page) == self.PAGE
             self._last = getattr(page[-1], self._key) if page else self._last
             self._rows = list(reversed(page))
-        return self._rows[-1] if self._rows else None
+        return last_or_none(self._rows)
 
 
 def fields_of(stored: Any, like: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from api.core.intervals import Z, wilson
+from detectors.model.optional_values import ratio_or_none
 
 NUMBERS_OF_TRIES = (1, 2, 4, 8, 16)
 
@@ -96,7 +97,7 @@ def describe_actions(steps: StepCounts) -> dict[str, float | int | None]:
     known = steps.earned + steps.idle + steps.wrong
     shares = {name: getattr(steps, name) for name in ("earned", "idle", "wrong")}
     return {
-        **{name: count / known if known else None for name, count in shares.items()},
+        **{name: ratio_or_none(count, known) for name, count in shares.items()},
         "known_steps": known,
         "unknown_steps": steps.unknown,
     }

@@ -21,6 +21,7 @@ from api.log.reader import event_to_json
 from api.rewards.ledger import Ledger
 from api.rewards.rendering import number_in_words, unpaid_in_words
 from api.rewards.scored_episode import REWARD_FIELDS
+from detectors.model.optional_values import pick_keys
 from detectors.model.rewards import RewardJson
 
 EDGE = "reward.estimated"
@@ -108,7 +109,7 @@ class Explainer:
             if seq not in found:
                 for frame in await self._audits.frames_beyond(episode, seq - 1, 1):
                     found |= {event.seq: event_to_json(event) for event in decode_frame(frame)}
-        return {seq: found[seq] for seq in wanted if seq in found}
+        return pick_keys(found, wanted)
 
     async def _edge(self, episode: str, reward: RewardJson) -> dict[str, object] | None:
         """What the daemon had computed of the step, if it was told to: a hint that pays nothing."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from api.audit.declared import Declared
+from detectors.model.optional_values import ratio_or_none
 
 MIN_EPISODES = 20
 MIN_CALLS = 50
@@ -58,7 +59,7 @@ class Counts:
     @property
     def reward(self) -> float | None:
         """Mean share of what can be earned, over episodes whose total is known."""
-        return _ratio(self.shares, self.known_shares)
+        return ratio_or_none(self.shares, self.known_shares)
 
     @property
     def components_per_episode(self) -> dict[str, float] | None:
@@ -71,16 +72,16 @@ class Counts:
     @property
     def goal_rate(self) -> float | None:
         """Successes among episodes whose success is known."""
-        return _ratio(self.successes, self.known_goals)
+        return ratio_or_none(self.successes, self.known_goals)
 
     @property
     def steps_per_success(self) -> float | None:
         """Steps of successful episodes over their number."""
-        return _ratio(self.steps_of_successes, self.successes)
+        return ratio_or_none(self.steps_of_successes, self.successes)
 
     def rate(self, name: str) -> float | None:
         """A count of tool calls (``syntax_errors``, …) over all calls."""
-        return _ratio(getattr(self, name), self.calls)
+        return ratio_or_none(getattr(self, name), self.calls)
 
     def per_episode(self, milestone: str) -> float:
         """How often a milestone is paid in an episode that reaches it."""
@@ -94,17 +95,17 @@ class Counts:
             "first_opened": self.first_opened,
             "episodes": self.episodes,
             "reward": self.reward,
-            "mean_total": _ratio(self.totals, self.known_totals),
+            "mean_total": ratio_or_none(self.totals, self.known_totals),
             "components": self.components_per_episode,
             "goal_rate": self.goal_rate,
             "steps_per_success": self.steps_per_success,
             "syntax_error_rate": self.rate("syntax_errors"),
             "execution_error_rate": self.rate("execution_errors"),
             "unnecessary_call_rate": self.rate("repeated_calls"),
-            "masked_rate": _ratio(self.masked, self.steps),
+            "masked_rate": ratio_or_none(self.masked, self.steps),
             "judged": self.judged,
             "judge_cost": self.cost,
-            "masked_while_acting_rate": _ratio(self.masked_while_acting, self.steps),
+            "masked_while_acting_rate": ratio_or_none(self.masked_while_acting, self.steps),
         }
 
 
@@ -198,8 +199,8 @@ def _slower(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
 
 def _masked(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
     """Yield an alarm where more steps are masked while the agent acts."""
-    was = _ratio(before.masked_while_acting, before.steps)
-    is_now = _ratio(now.masked_while_acting, now.steps)
+    was = ratio_or_none(before.masked_while_acting, before.steps)
+    is_now = ratio_or_none(now.masked_while_acting, now.steps)
     if was is None or is_now is None:
         return
     if is_now - was >= MASK_RISE and is_now >= 2 * was:
@@ -238,11 +239,6 @@ def _goals(before: Counts, now: Counts) -> str:
 def _rate_in_words(rate: float | None) -> str:
     """Return a rate as a percentage, or that it is not known."""
     return "not known" if rate is None else f"{rate:.1%}"
-
-
-def _ratio(part: float, whole: int) -> float | None:
-    """Return a share, None of nothing."""
-    return part / whole if whole else None
 
 
 def in_order(found: Iterable[Counts]) -> list[Counts]:

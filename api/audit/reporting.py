@@ -22,6 +22,7 @@ from api.core.errors import InvalidError
 from api.episodes.label_index import label_text
 from api.labelling.ratings import Comparison, rate_versions
 from api.labelling.store import Preferences
+from detectors.model.optional_values import ratio_or_none
 
 SHOWN = 50
 """The most findings of one kind that a report lists; all are counted."""
@@ -99,14 +100,14 @@ class _Task:
             "attainable": self.declared.attainable,
             "episodes": self.episodes,
             "closed": self.closed,
-            "mean_total": self.total / known if known else None,
-            "goal_rate": self.successes / self.known_goals if self.known_goals else None,
+            "mean_total": ratio_or_none(self.total, known),
+            "goal_rate": ratio_or_none(self.successes, self.known_goals),
             "steps": self.steps,
             "masked_steps": self.masked,
             "milestones": [
                 {
                     "id": id,
-                    "hit_rate": hits.of_known / known if known else None,
+                    "hit_rate": ratio_or_none(hits.of_known, known),
                     "value": hits.value,
                     "worth": hits.worth,
                 }

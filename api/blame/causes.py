@@ -11,6 +11,7 @@ from typing import Literal, TypedDict
 
 from api.blame.obstacles import Findings, Obstacle, ObstacleReader
 from api.blame.signs import Cause, asks_for_login
+from detectors.model.json_value import list_or_empty
 from detectors.model.rewards import RewardJson
 from detectors.model.types import Event, Json
 from detectors.sdk.site import origin_of
@@ -77,7 +78,7 @@ def blame(
 
 def obstacle_reader(task: Mapping[str, Json]) -> ObstacleReader:
     """Return what takes the events of an episode of ``task``."""
-    hosts = (task.get("origin"), *(task.get("hosts") or ()))
+    hosts = (task.get("origin"), *list_or_empty(task.get("hosts")))
     origins = {origin_of(f"{str(host).rstrip('/')}/") for host in hosts if host}
     return ObstacleReader(origins, is_login_asked=asks_for_login(task))
 

@@ -59,7 +59,7 @@ def judged_cause(said: Sequence[Mapping[str, Any]]) -> JudgedCause | None:
     A judge is sure where all of its votes agree on every criterion, and exactly one is met.
     """
     for event in said:
-        verdict = event.get("verdict") or {}
+        verdict = object_or_empty(event.get("verdict"))
         if event.get("item") != CAUSE or verdict.get("score") is None:
             continue
         votes = list(_votes(event.get("record")))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from api.verdicts.escalations import PendingItem
 from api.verdicts.opinions import Key
+from detectors.model.optional_values import without_none
 from detectors.task.language import Budget
 from detectors.task.value_types import SCOPES
 
@@ -30,7 +31,7 @@ def budgets_of(
 def _smaller(one: Budget | None, other: Budget | None) -> Budget:
     """Return the smaller of two budgets, of calls and of cost each for itself; None stands for no
     bound."""
-    given = [budget for budget in (one, other) if budget is not None]
+    given = without_none((one, other))
     return Budget(
         min((b.calls for b in given if b.calls is not None), default=None),
         min((b.cost for b in given if b.cost is not None), default=None),

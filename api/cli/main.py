@@ -16,6 +16,7 @@ from functools import cache
 from cyclopts import App
 
 from common.command_line import CommandLineError, new_app, parse_command
+from detectors.model.optional_values import drop_keys, first_or_none
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("api.cli.serve:run", "run the service"),
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.disable()
     try:
         words = sys.argv[1:] if argv is None else argv
-        command, bound = parse_command(make_app(words[0] if words else None), words)
+        command, bound = parse_command(make_app(first_or_none(words)), words)
     except CommandLineError as error:
         known = OF_GROUPS.get(words[0]) if words else None
         what = f"{words[0]}: expected {' or '.join(known)}" if known else error
@@ -122,7 +123,7 @@ def added_commands() -> Mapping[str, tuple[str, str]]:
     added: dict[str, tuple[str, str]] = {}
     for entry in entry_points(group="milestoned.commands"):
         added.update(entry.load())
-    return {name: command for name, command in added.items() if name not in COMMANDS}
+    return drop_keys(added, COMMANDS)
 
 
 def plugged_in() -> bool:

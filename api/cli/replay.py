@@ -20,6 +20,7 @@ from detectors.engine.attribution import OwnCredit, causes_of, credit
 from detectors.engine.gaps import is_never_reported
 from detectors.model.codec import canonical
 from detectors.model.kinds import KINDS
+from detectors.model.optional_values import without_none
 from detectors.model.rewards import encode_reward, reward_to_json
 from detectors.model.rewards import total as sum_of
 from detectors.model.types import Milestone, Reward
@@ -213,7 +214,7 @@ def _summary(playback: Playback) -> str:
     if not engine.closed:
         success = "open: the recording ends before the episode does"
     masked = f", {values.count(None)} masked" if None in values else ""
-    seen = sum_of(value for value in values if value is not None)
+    seen = sum_of(without_none(values))
     total = total_in_words(playback.total, seen)
     return (
         f"total {total} of {engine.ruleset.attainable:g}{masked}; goal {success}; ruleset"

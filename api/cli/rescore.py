@@ -38,6 +38,7 @@ from api.rewards.scored_episode import task_bytes
 from common.command_line import option
 from common.regular_file import read_regular
 from detectors.model.codec import canonical, sha256
+from detectors.model.optional_values import drop_keys
 
 SAME, CHANGED = 0, 1
 MAX_PROCESSES = 4_096
@@ -180,7 +181,7 @@ def _tell(told: RescoreOutcome, as_json: bool) -> None:
     if not as_json:
         print("\n".join(episode_lines(told)), flush=True)
         return
-    shown = {name: value for name, value in told.items() if name != "result"}
+    shown = drop_keys(told, ("result",))
     sys.stdout.buffer.write(canonical(shown) + b"\n")
 
 

@@ -22,6 +22,7 @@ from api.episodes.store import lock_episode, mark_closing
 from api.episodes.tables import episodes
 from api.log.tables import steps
 from detectors.model.codec import canonical
+from detectors.model.optional_values import first_or_none
 
 PAGE = 1_000
 """Commands that a daemon is given at once."""
@@ -220,7 +221,7 @@ class Commands:
             await self._database.run(work, single=True)
         except IntegrityError:
             return None
-        return numbers[0] if numbers else None
+        return first_or_none(numbers)
 
     async def end(self, episode: str, step: int, intent: str | None) -> Queued:
         """End the step that began last, or find its end. Raises `WrongStepError`,

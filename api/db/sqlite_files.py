@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from detectors.model.optional_values import entries_without_none
+
 SIDES = ("-wal", "-shm")
 """Ends of the names of the log and its index: what was committed lately stands in them alone."""
 Identity = tuple[int, int]
@@ -24,7 +26,7 @@ class SqliteFiles:
         SQLite removes them with the last one."""
         if not self._sides:
             found = {end: identify(f"{self.file}{end}") for end in SIDES}
-            self._sides = {end: it for end, it in found.items() if it is not None}
+            self._sides = entries_without_none(found)
 
     @property
     def is_noted(self) -> bool:
@@ -37,10 +39,12 @@ class SqliteFiles:
 
     def find_gone_side(self) -> str | None:
         """Return the name of a file beside that is not the one that was noted; None if all are."""
-        for end, noted in self._sides.items():
-            if identify(f"{self.file}{end}") != noted:
-                return f"{self.file.name}{end}"
-        return None
+        changed = (
+            f"{self.file.name}{end}"
+            for end, noted in self._sides.items()
+            if identify(f"{self.file}{end}") != noted
+        )
+        return next(changed, None)
 
     def is_written_by_others(self) -> bool:
         """Whether another log stands in the place of the noted one, with something in it."""

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, exists, insert, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.episodes.tables import episode_marks, episodes
-from detectors.model.codec import canonical, sha256
+from detectors.model.codec import canonical, sha256, text_or_json
 
 Finding = Literal["masked", "gap", "tamper"]
 FINDINGS: tuple[Finding, ...] = get_args(Finding)
@@ -22,7 +22,7 @@ FINDINGS: tuple[Finding, ...] = get_args(Finding)
 
 def label_text(value: object) -> str:
     """A label's value as a query names it."""
-    return value if isinstance(value, str) else canonical(value).decode()
+    return text_or_json(value)
 
 
 def label_key(name: str, value: str) -> str:

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, and_, false, func, or_, select, true
 from api.db.database import Database
 from api.episodes.label_index import Finding, finding_key, has_mark, label_key
 from api.episodes.tables import episode_marks, episodes
+from detectors.model.optional_values import first_or_none
 
 Sort = Literal["newest", "oldest", "best", "worst"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
@@ -98,7 +99,7 @@ class Search:
         it."""
         keys = _keys(wanted)
         if not keys or (timed and len(keys) == 1):
-            return [], keys[0] if keys else None
+            return [], first_or_none(keys)
         many = {key: await self._count(key, wanted.tenant) for key in keys}
         rarest = min(keys, key=lambda key: many[key])
         if not timed and many[rarest] > FEW:

@@ -22,8 +22,9 @@ from api.replay.recordings import read_frames
 from api.rewards.observation import is_blank
 from api.rewards.scored_episode import Result
 from api.rewards.trajectory import TransitionJson, transitions
-from detectors.model.codec import canonical
+from detectors.model.codec import canonical, text_or_json
 from detectors.model.json_value import object_or_empty
+from detectors.model.optional_values import entries_without_none, pick_keys
 from detectors.model.rewards import RewardJson
 from detectors.model.types import Event
 
@@ -132,9 +133,7 @@ def _about_episode(exported: Exported, result: Result) -> Document:
     about: Document = {name: result[name] for name in _OF_EPISODE}  # type: ignore[literal-required]
     about["total"] = result["total"]
     about["baseline"] = result["baseline"]
-    for name in _FACTS:
-        if exported.facts.get(name) is not None:
-            about[name] = exported.facts[name]
+    about |= entries_without_none(pick_keys(exported.facts, _FACTS))
     return about
 
 
@@ -242,7 +241,7 @@ def _returned(data: Mapping[str, object], known: set[str]) -> Document:
     ATIF ties a result to a call of its own step."""
     call, ok = str(data.get("call")), data.get("ok")
     content = data.get("result") if ok else data.get("error")
-    text = content if isinstance(content, str) else canonical(content).decode()
+    text = text_or_json(content)
     about: Document = {"ok": ok}
     if call in known:
         return {"source_call_id": call, "content": text, "extra": {"milestoned": about}}

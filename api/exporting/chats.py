@@ -21,7 +21,7 @@ from api.exporting.rows import Exported, scored_result
 from api.replay.recordings import read_frames
 from api.rewards.observation import ObservationJson, state_as_text
 from api.rewards.trajectory import TransitionJson, transitions
-from detectors.model.codec import canonical, sha256
+from detectors.model.codec import canonical, sha256, text_or_json
 from detectors.model.rewards import RewardJson
 
 Form = Literal["sft", "dpo", "kto", "prm"]
@@ -192,10 +192,8 @@ def _acted_steps(steps: Sequence[TransitionJson]) -> Sequence[TransitionJson]:
     None are returned where a step's action was not told."""
     if steps and _is_of_close(steps[-1]):
         steps = steps[:-1]
-    for step in steps:
-        if step["action"] is None:
-            return []
-    return steps
+    is_whole = all(step["action"] is not None for step in steps)
+    return steps if is_whole else []
 
 
 def _is_of_close(step: TransitionJson) -> bool:
@@ -317,4 +315,4 @@ def _observation_text(observation: ObservationJson, instruction: str | None) -> 
 
 
 def _action_text(action: object) -> str:
-    return action if isinstance(action, str) else canonical(action).decode()
+    return text_or_json(action)

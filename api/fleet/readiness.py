@@ -15,6 +15,7 @@ from api.log.frames import decode_frame
 from api.log.segments import StoredSegments
 from detectors.model.caches import SizedCache
 from detectors.model.memory import size_of
+from detectors.model.optional_values import entries_without_none
 
 _SEGMENTS_A_LOOK = 64
 SIGHTS_BYTES = 16 * 1024 * 1024
@@ -87,7 +88,7 @@ class EpisodeReadiness:
         source."""
         row = await self._episodes.get(episode)
         sight = await self._sight(episode, row.through)
-        waiting = {name: why for name, why in sight.sources.items() if why is not None}
+        waiting = entries_without_none(sight.sources)
         if row.status == "closed":
             waiting = {"episode": CLOSED}
         else:

@@ -19,6 +19,7 @@ from api.log.segments import StoredSegments
 from api.proposal.requested import MAX_EVENTS, RequestedRecording
 from api.replay.task_tests import BadTestError
 from detectors.model.json_value import JsonObject
+from detectors.model.optional_values import entries_without_none
 
 FRAMES = 2
 """How many times the largest size of a segment all recordings of a request may have."""
@@ -62,7 +63,7 @@ class EpisodeRecordings:
         found: list[RequestedRecording] = []
         for n, (one, instruction) in enumerate(zip(recordings, instructions, strict=True)):
             texts = {"frames": one.frames, "lines": one.lines}
-            content: JsonObject = {key: text for key, text in texts.items() if text is not None}
+            content: JsonObject = entries_without_none(texts)
             if one.episode is not None:
                 where = f"recordings[{n}].episode"
                 frames = await self._read(one.episode, where, left)

@@ -11,6 +11,7 @@ import orjson
 from api.labelling.exporting import FOLDER
 from api.verdicts.recorded import GIVEN
 from detectors.model.json_value import JsonObject
+from detectors.model.safe_json import mapping
 
 EACH = 6
 """Failures that a success is paired with, at most."""
@@ -67,7 +68,7 @@ def _goal_verdict(verdicts: Sequence[bytes]) -> tuple[float, float] | None:
     """Score and confidence of the judge's last verdict of the goal; None without one."""
     for body in reversed(verdicts):
         one = orjson.loads(body)
-        verdict = one.get("verdict") or {}
+        verdict = mapping(one.get("verdict"))
         is_meant = one.get("kind") == GIVEN and one.get("item") == "goal"
         if is_meant and verdict.get("stage") == "judge" and verdict.get("score") is not None:
             return float(verdict["score"]), float(verdict["confidence"])

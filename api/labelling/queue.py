@@ -90,9 +90,11 @@ def _again(words: Sequence[Any]) -> Iterator[QueueItem]:
         ("people disagree on it", True),
         ("somebody else has said, and agreement can be told", False),
     ):
-        for key, said in groups.items():
-            if is_disagreed(said) == wanted:
-                yield QueueItem(said[0].task, *key, why)
+        yield from (
+            QueueItem(said[0].task, *key, why)
+            for key, said in groups.items()
+            if is_disagreed(said) == wanted
+        )
 
 
 def _pairs(closed: Sequence[Any]) -> Iterator[QueueItem]:

@@ -14,6 +14,7 @@ from api.episodes.tables import episodes
 from api.labelling.tables import preferences
 from api.verdicts.recorded import DECIDED
 from api.verdicts.tables import escalations, verdicts
+from detectors.model.optional_values import without_none
 
 PAIR = ("first", "second", "tie", "unsure")
 STEP = ("yes", "no", "unsure")
@@ -96,7 +97,7 @@ class _Said(NamedTuple):
     def find_reason(self, *, is_open: bool) -> str | None:
         """Why a person is asked about the item; None: nobody is. ``is_open``: its step has no
         value, since no tier was sure enough."""
-        known = [score for score in self.scores if score is not None]
+        known = without_none(self.scores)
         if not known or (is_open and not self.audit):
             return "nobody was sure"
         if min(known) < 0.5 <= max(known):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -85,6 +85,10 @@ class _EpisodeCursor:
     decided: set[int] = field(default_factory=set)
     pieces_at_once: int = 0
     deletions: int = 0
+
+    def select(self, frames: Iterable[LiveFrame]) -> Iterator[bytes]:
+        """Yield the messages of those frames whose kind the subscriber asked for."""
+        return (frame.message() for frame in frames if frame.name in self.kinds)
 
 
 class WatchQuery(NamedTuple):
@@ -183,9 +187,10 @@ class Streams:
         cursor.deletions = self._deletions
         if not cursor.after:
             return
-        for frame in await self._earned(cursor.episode, cursor.after, cursor.after):
-            if frame.name in cursor.kinds:
-                yield frame.message()
+        for message in cursor.select(
+            await self._earned(cursor.episode, cursor.after, cursor.after)
+        ):
+            yield message
         cursor.is_over = await self._is_over(cursor.episode, cursor.after)
 
     async def _has_undecided_rewards(self, cursor: _EpisodeCursor) -> bool:
@@ -208,9 +213,8 @@ class Streams:
 
     async def _stream_piece(self, cursor: _EpisodeCursor, piece: Piece) -> AsyncIterator[bytes]:
         """Yield the wanted messages of a piece, and now and then how far behind the caller is."""
-        for frame in piece.frames:
-            if frame.name in cursor.kinds:
-                yield frame.message()
+        for message in cursor.select(piece.frames):
+            yield message
         cursor.after = piece.last
         cursor.pieces_at_once += 1
         if piece.closed:

@@ -20,6 +20,7 @@ from sqlalchemy.engine import URL
 
 from api.core import background
 from api.core.notify import Notifier, Payload, Topic
+from detectors.model.optional_values import first_or_none
 
 CHANNEL = "milestoned"
 RECHECK_S = 30.0
@@ -118,7 +119,7 @@ class Broadcast:
         sender, changes = orjson.loads(payload)
         if sender != self._me:
             for what, episode, *payloads in changes:
-                self._notifier.wake((what, episode), payloads[0] if payloads else None)
+                self._notifier.wake((what, episode), first_or_none(payloads))
 
 
 def _take(waiting: Iterable[bytes]) -> list[bytes]:

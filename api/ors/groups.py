@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -152,10 +153,13 @@ def _answer_score(
 
 def _describe_unsettled(group: GroupResult) -> str:
     """Say which member, or which tier, a group still waits for."""
-    for member in group.results:
-        if member.failure_kind in UNSETTLED:
-            return f"{member.episode} ({member.failure_reason})"
-    return next((tie.reason for tie in group.ties if tie.reason), "a tier of the task")
+    unsettled = (
+        f"{member.episode} ({member.failure_reason})"
+        for member in group.results
+        if member.failure_kind in UNSETTLED
+    )
+    open_tiers = (tie.reason for tie in group.ties if tie.reason)
+    return next(chain(unsettled, open_tiers), "a tier of the task")
 
 
 def _group_score(

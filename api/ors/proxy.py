@@ -17,6 +17,7 @@ import structlog
 
 from api.ors.bracket import StepBrackets, StepPay
 from api.ors.streaming import PING_S, encode_event, split_chunks
+from detectors.model.json_value import object_or_empty
 from detectors.model.rewards import total
 
 Mode = Literal["fill", "add", "replace"]
@@ -177,7 +178,7 @@ def pay_output(output: dict[str, Any], pay: StepPay, mode: Mode) -> dict[str, An
     in the metadata.
     """
     theirs = output.get("reward")
-    metadata = output.get("metadata") or {}
+    metadata = object_or_empty(output.get("metadata"))
     ours = {**pay.metadata, "reward": pay.reward, "upstream_reward": theirs}
     return {
         **output,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from api.exporting.returns import returns_to_go
 from api.pages.render import unpaid
+from detectors.model.optional_values import without_none
 from detectors.model.rewards import RewardJson
 
 WIDTH = 960.0
@@ -89,7 +90,7 @@ def curve(rewards: Sequence[RewardJson]) -> RewardCurve | None:
     values = [step["reward"] for step in rewards]
     to_go = [part.value for part in returns_to_go(values, 1.0, closed=True)]
     heights = _flag_heights(rewards)
-    drawn = [*heights, *(value for value in to_go if value is not None)]
+    drawn = [*heights, *without_none(to_go)]
     scale = Scale(
         low=min(0.0, *drawn, *_stack_heights(rewards, -1)),
         high=max(1.0, *drawn, *_stack_heights(rewards, 1)),

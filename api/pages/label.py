@@ -31,6 +31,7 @@ from api.rewards.ledger import Ledger
 from api.tasks.store import Tasks
 from api.timeline.outlines import Outlines
 from api.verdicts.escalations import PendingItem
+from detectors.model.optional_values import first_or_none, last_or_none
 from detectors.model.types import Verdict
 
 AROUND = 6
@@ -86,7 +87,7 @@ async def label(who: Viewer, parts: UsedParts, task: str = "") -> Response:
     task = task.strip()
     items, words = await _queue(parts.preferences, who, task)
     mine = open_to(items, words, who.id)
-    item = mine[0] if mine else None
+    item = first_or_none(mine)
     sides = [] if item is None else await _sides(parts, item, who.id)
     said = [word for word in words if word.annotator == who.id]
     return page(
@@ -99,7 +100,7 @@ async def label(who: Viewer, parts: UsedParts, task: str = "") -> Response:
         people=_people(words, who),
         agreement=_agreement(words),
         may_say=who.scope in TRAINER,
-        last=said[-1] if said else None,
+        last=last_or_none(said),
     )
 
 

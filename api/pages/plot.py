@@ -14,6 +14,7 @@ import orjson
 
 from api.pages.render import number, percent
 from api.rewards.event_text import clip
+from detectors.model.optional_values import last_or_none
 
 _MAX_NAME_LENGTH = 13
 """How wide a name may be on the axis."""
@@ -46,7 +47,7 @@ class Plot:
 
     def newest(self) -> str:
         """Where each series ends, in words: for who does not see the chart."""
-        ends = [(one.name, one.values[-1] if one.values else None) for one in self.series]
+        ends = [(one.name, last_or_none(one.values)) for one in self.series]
         if self.kind == "line" and len(ends) == 1:
             return self._describe(ends[0][1])
         return ", ".join(f"{name} {self._describe(value)}" for name, value in ends)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import orjson
 
+from detectors.model.optional_values import pick_keys
 from detectors.model.types import Event, Json
 
 FULL = 2
@@ -203,7 +204,7 @@ def _node(node: Json, depth: int) -> dict[str, Json]:
         return _empty_text(-1)
     if depth > MAX_DEPTH:
         return _empty_text(node.get("id", -1))
-    kept = {name: node[name] for name in _KEPT if name in node}
+    kept = pick_keys(node, _KEPT)
     kind = node.get("type")
     if kind in TEXTS:
         kept["textContent"] = _css(node.get("textContent"))

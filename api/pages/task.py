@@ -16,6 +16,7 @@ from api.pages.render import page
 from api.pages.selected import ALL, WINDOWS
 from api.pages.viewer import Viewer
 from api.rewards.explaining import in_general
+from detectors.model.optional_values import ratio_or_none
 from detectors.task.ruleset import Ruleset
 
 EVERY = 10**9
@@ -126,7 +127,7 @@ def hits_of(steps: Sequence[tuple[int, int]], many: int) -> Hits:
     after = [(step, episodes) for step, episodes in steps if step >= 0]
     reached = sum(episodes for _, episodes in after)
     baseline = sum(episodes for step, episodes in steps if step < 0)
-    return Hits(reached, baseline, reached / many if many else None, after)
+    return Hits(reached, baseline, ratio_or_none(reached, many), after)
 
 
 def _mark(spec: Any, hits: Hits, many: int) -> str:

@@ -47,18 +47,6 @@ class TaskCandidate(NamedTuple):
     part_of: str = ""
 
 
-def find_origin(logs: Sequence[Sequence[Event]]) -> str | None:
-    """Return the origin in which most pages were opened; None where none was."""
-    counts: dict[str, int] = {}
-    for log in logs:
-        for event in log:
-            if event.kind == "page.navigated":
-                origin = split_address(event.data.get("url"))[0]
-                if origin is not None:
-                    counts[origin] = counts.get(origin, 0) + 1
-    return max(counts, key=lambda origin: counts[origin], default=None)
-
-
 def candidates_of(log: Sequence[Event], origin: str | None) -> Iterator[TaskCandidate]:
     """Yield the conditions that the events of a log meet after its first step began."""
     began = False
@@ -146,14 +134,16 @@ def _click(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
     role, name = short_text(element.get("role")), short_text(element.get("name"))
     if event.data.get("trusted") is not True or role in _BOXES:
         return
-    facts = {"role": role, "name": name} if role and name else {}
-    if not facts and (text := short_text(element.get("text"))):
-        facts = {"text": text}
-    if not facts and (id := short_text(element.get("id"))):
-        facts = {"id": id}
-    if facts:
+    named = {"role": role, "name": name}
+    others = ({key: short_text(element.get(key))} for key in ("text", "id"))
+    for facts in filter(_are_all_known, (named, *others)):
         family = f"click {' '.join(facts.values())}"
         yield _candidate(event, family, 0, "element_clicked", facts)
+        return
+
+
+def _are_all_known(facts: Mapping[str, str]) -> bool:
+    return all(facts.values())
 
 
 def _field(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
@@ -174,9 +164,10 @@ def _ways_to_name(event: Event) -> list[dict[str, str]]:
     """Return the arguments that name a field, the best first: its name, or else what stands around
     it and the path to it, which is another one where a row is added before it."""
     element = mapping(event.data.get("element"))
-    for key in ("name", "attr_name", "id"):
-        if name := short_text(element.get(key)):
-            return [{"field": name}]
+    names = (short_text(element.get(key)) for key in ("name", "attr_name", "id"))
+    name = next(filter(None, names), "")
+    if name:
+        return [{"field": name}]
     places = {"around": event.data.get("around"), "path": element.get("path")}
     return [{key: text} for key, place in places.items() if (text := short_text(place))]
 

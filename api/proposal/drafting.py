@@ -236,9 +236,7 @@ def _read_arguments(where: str, rule: str, value: JsonValue) -> Iterator[tuple[s
     texts = {name: _read_text(f"{where}.{name}", text) for name, text in value.items()}
     if not any(texts.values()):
         raise UnreadableError(f"{where}: expected a text in one of {', '.join(names)}")
-    for name, text in texts.items():
-        if text:
-            yield name, _as_matcher(rule, name, text)
+    yield from ((name, _as_matcher(rule, name, text)) for name, text in texts.items() if text)
 
 
 def _read_text(where: str, value: JsonValue) -> str:

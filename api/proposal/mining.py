@@ -23,6 +23,7 @@ from api.suggestions.drawn_texts import MAY_BE_DRAWN, list_drawn
 from detectors.engine.engine import Engine
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue
+from detectors.model.optional_values import without_none
 from detectors.model.rewards import episode_total
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
@@ -462,7 +463,7 @@ def _measure(
     supports = []
     for number, (candidate, name) in enumerate(candidates):
         places = [of[number] for of in met]
-        in_good = [place for place in places[: len(good)] if place is not None]
+        in_good = without_none(places[: len(good)])
         in_failures = tuple(places[len(good) :])
         supports.append(
             ConditionSupport(candidate, name, len(in_good), tuple(in_good), in_failures)

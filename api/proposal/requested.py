@@ -4,9 +4,9 @@ read, compared and written as a task file. Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TypedDict, final
 
-from api.proposal.candidates import find_origin
 from api.proposal.confirmed_task import confirm_with_tests
 from api.proposal.confirming import NotADraftError, NotConfirmedError
 from api.proposal.mining import Proposal, RecordedRun
@@ -23,8 +23,10 @@ from api.proposal.tested_task import (
 from api.proposal.weighing import MilestoneWeight
 from api.proposal.writing import RecordingCounts, TaskHead, name_milestones
 from api.replay.task_tests import BadTestError, read_of
+from api.suggestions.event_values import find_origin
 from api.tasks.task_files import BadTaskError
 from detectors.model.json_value import JsonObject
+from detectors.model.optional_values import without_none
 
 MAX_EVENTS = 50_000
 """Events of all recordings of a request."""
@@ -123,7 +125,7 @@ def propose_task(request: ProposalRequest) -> RequestedProposal:
     recordings = request["recordings"]
     _check_head(request)
     runs = _compare(request)
-    origin = request["origin"] or find_origin([run.events for run in runs.good])
+    origin = request["origin"] or find_origin(chain.from_iterable(run.events for run in runs.good))
     files = [_name_file(one) for one in _sort_by_outcome(recordings)]
     try:
         made = propose_with_tests(request["id"], origin, runs, files)
@@ -216,7 +218,7 @@ def _compare(request: ProposalRequest) -> ComparedRuns:
     good, bad = _read_outcomes(recordings)
     runs = ComparedRuns(good, bad, request["instruction"])
     told = [one["instruction"] for one in _sort_by_outcome(recordings)]
-    instructions = [text for text in told if text is not None]
+    instructions = without_none(told)
     if not instructions:
         return runs
     if len(instructions) < len(told):
@@ -254,9 +256,10 @@ def _as_place(error: NoTemplateError, recordings: Sequence[RequestedRecording]) 
 def _as_refusal(error: BadTaskError, count: int) -> BadTestError:
     """Return the refusal of a task that the task language does not take: of a member of the request
     where that is wrong, else of the recordings."""
-    for problem in error.problems:
-        if problem.path in HEAD_KEYS:
-            return BadTestError(problem.path, problem.value, problem.wanted)
+    of_head = (problem for problem in error.problems if problem.path in HEAD_KEYS)
+    problem = next(of_head, None)
+    if problem is not None:
+        return BadTestError(problem.path, problem.value, problem.wanted)
     return BadTestError("recordings", count, f"a task of them: {error}")
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from api.proposal.candidates import TaskCandidate
 from detectors.model.json_value import JsonObject, JsonValue
+from detectors.model.optional_values import pick_keys
 from detectors.task.templates import PARAMETERS, fill_template
 
 Values = Mapping[str, str | int]
@@ -102,17 +103,12 @@ def with_slots(candidate: TaskCandidate, values: Values) -> Iterator[TaskCandida
 def fill_task(task: JsonObject, values: Values) -> JsonObject:
     """Return a task whose slots are filled with a run's values. Raises `TaskError` for a value that
     may not stand where its slot does."""
-    used = {name: values[name] for name in _names_in(task) if name in values}
+    used = pick_keys(values, _names_in(task))
     if not used:
         return task
     filled = fill_template({**task, PARAMETERS: {name: {"example": used[name]} for name in used}})
     assert isinstance(filled, dict), "a task is an object, filled or not"
     return filled
-
-
-def names_in(when: JsonValue) -> set[str]:
-    """Return the names of the slots in a condition or a text."""
-    return set(_names_in(when))
 
 
 def _names_in(value: JsonValue) -> Iterator[str]:
@@ -183,10 +179,8 @@ def _parts_between(words: Sequence[str], shared: Sequence[str]) -> list[list[str
 def _half_empty_place(parts: Sequence[Sequence[Sequence[str]]]) -> int | None:
     """Return a place at which some runs have words and others none: a value that shares words with
     the others', as in "lamp" and "desk lamp"."""
-    for place in range(len(parts[0])):
-        if len({bool(part[place]) for part in parts}) == 2:
-            return place
-    return None
+    columns = enumerate(zip(*parts, strict=True))
+    return next((place for place, column in columns if any(column) and not all(column)), None)
 
 
 def _word_to_absorb(shared: Sequence[str], place: int) -> int:

@@ -16,6 +16,7 @@ from api.proposal.candidates import TaskCandidate
 from api.suggestions.event_values import split_address
 from detectors.matchers.typed_base import json_text
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
+from detectors.model.optional_values import drop_keys, without_none
 from detectors.model.safe_json import mapping, read_json
 from detectors.model.types import Event
 from detectors.sdk.request_facts import is_partial
@@ -45,10 +46,10 @@ def state_candidates(
     sent = [sent_states(*of) for of in zip(good, origins, strict=True)]
     for method, path in sent[0] if sent else ():
         states = [of.get((method, path)) for of in sent]
-        known = [state for state in states if state is not None]
+        known = without_none(states)
         if len(known) < len(states):
             continue
-        facts = [*_shared([(state.first, state.last) for state in known])][:MAX_FACTS]
+        facts = [*_compare("$", [(state.first, state.last) for state in known])][:MAX_FACTS]
         about: JsonObject = {"url": path, "method": method}
         for fact in facts:
             family = f"state {fact['path']}"
@@ -121,46 +122,32 @@ def _is_equal(one: JsonValue, other: JsonValue) -> bool:
     return one == other and json_text(one) == json_text(other)
 
 
-def _shared(states: Sequence[tuple[JsonValue, JsonValue]]) -> Iterator[JsonObject]:
-    """Yield what is different in every success in the same way."""
-    yield from _compare("$", [old for old, _ in states], [new for _, new in states])
-
-
-def _compare(
-    path: str, olds: Sequence[JsonValue], news: Sequence[JsonValue]
-) -> Iterator[JsonObject]:
-    """Yield facts of the value at a path, of each success the old one and the new one."""
+def _compare(path: str, states: Sequence[tuple[JsonValue, JsonValue]]) -> Iterator[JsonObject]:
+    """Yield what is different in every success in the same way: facts of the value at a path, of
+    which ``states`` has the old one and the new one of each success."""
+    olds, news = zip(*states, strict=True)
     if any(map(_is_equal, olds, news)):
         return
     if all(isinstance(one, Mapping) for one in (*olds, *news)):
         yield from _compare_objects(path, [*map(mapping, olds)], [*map(mapping, news)])
     elif all(isinstance(one, list) for one in (*olds, *news)):
-        yield from _compare_lists(path, [*map(_items, olds)], [*map(_items, news)])
+        yield from _compare_lists(path, [*map(list, olds)], [*map(list, news)])
     elif all(_is_equal(new, news[0]) for new in news):
         yield {"path": path, "value": news[0]}
-
-
-def _items(value: JsonValue) -> list[JsonValue]:
-    return [*value] if isinstance(value, list) else []
 
 
 def _compare_objects(
     path: str, olds: Sequence[JsonObject], news: Sequence[JsonObject]
 ) -> Iterator[JsonObject]:
     """Yield facts on the members that all new states share, and on rows that are new in each."""
-    for key in sorted(set.intersection(*map(set, news))):
+    pairs = [*zip(olds, news, strict=True)]
+    shared = set.intersection(*map(set, news))
+    for key in sorted(shared):
         if not key.startswith("_"):
             below = f"{path}[{_text(key)}]"
-            yield from _compare(below, [old.get(key) for old in olds], [new[key] for new in news])
-    fresh = []
-    for old, new in zip(olds, news, strict=True):
-        own = [key for key in new if key not in old and not _is_in_all(key, news)]
-        fresh.append(objects_in([new[key] for key in own]))
+            yield from _compare(below, [(old.get(key), new[key]) for old, new in pairs])
+    fresh = [objects_in([*drop_keys(new, shared | old.keys()).values()]) for old, new in pairs]
     yield from _tell_new_rows(path, "", fresh, objects_in([*olds[0].values()]))
-
-
-def _is_in_all(key: str, objects: Sequence[JsonObject]) -> bool:
-    return all(key in one for one in objects)
 
 
 def _compare_lists(
@@ -175,7 +162,7 @@ def _compare_lists(
         yield from _compare_kept_rows(path, id_key, before, after)
         gone = [row[id_key] for row in _find_lost(before, after)]
         yield from _tell_lists(f"{path}[*].{id_key}", path, [], gone, news)
-        fresh = [*map(_find_new_rows, before, after)]
+        fresh = [[*drop_keys(new, old).values()] for old, new in zip(before, after, strict=True)]
         yield from _tell_new_rows(path, id_key, fresh, [*before[0].values()])
 
 
@@ -190,7 +177,7 @@ def _compare_values(
     yield from _tell_lists(f"{path}[*]", path, added, removed, news)
     if not added:  # rows may be alike but for what the application drew
         fresh = [
-            objects_in([row for text, row in new.items() if text not in old])
+            objects_in([*drop_keys(new, old).values()])
             for old, new in zip(before, after, strict=True)
         ]
         yield from _tell_new_rows(path, "", fresh, objects_in(olds[0]))
@@ -229,13 +216,8 @@ def _compare_kept_rows(
     for key in olds[0]:
         if all(key in of for of in (*olds, *news)):
             row = f"{path}[?@.{id_key}=={key}]"
-            yield from _compare(row, [of[key] for of in olds], [of[key] for of in news])
-
-
-def _find_new_rows(
-    old: Mapping[str, JsonObject], new: Mapping[str, JsonObject]
-) -> list[JsonObject]:
-    return [row for key, row in new.items() if key not in old]
+            pairs = zip(olds, news, strict=True)
+            yield from _compare(row, [(old[key], new[key]) for old, new in pairs])
 
 
 def _tell_new_rows(
@@ -247,7 +229,7 @@ def _tell_new_rows(
     found: dict[str, None] = {}
     for row in fresh[0]:
         alike = [max(rows, key=lambda one: len(_same(row, one)), default={}) for rows in fresh]
-        shared = {key: value for key, value in reduce(_same, alike, row).items() if key != id_key}
+        shared = drop_keys(reduce(_same, alike, row), (id_key,))
         if shared and not any(_same(shared, old) == shared for old in before):
             said = " && ".join(f"@.{key}=={_text(value)}" for key, value in shared.items())
             found[f"{path}[?{said}]"] = None

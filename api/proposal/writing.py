@@ -13,6 +13,7 @@ from api.proposal.slots import Values, fill_task
 from api.proposal.weighing import EVEN_WEIGHTS, MilestoneWeight, share_components
 from api.tasks.task_files import check_task
 from detectors.model.json_value import JsonValue
+from detectors.model.optional_values import drop_keys
 from detectors.task.ruleset import compile_task
 
 PENALTY = 0.1
@@ -165,9 +166,8 @@ def _words_of(value: JsonValue, instruction: str) -> Iterator[str]:
         if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", instruction, re.IGNORECASE):
             yield value
     elif isinstance(value, Mapping):
-        for key, one in value.items():
-            if key not in ("method", "role"):
-                yield from _words_of(one, instruction)
+        for one in drop_keys(value, ("method", "role")).values():
+            yield from _words_of(one, instruction)
 
 
 def _describe(

@@ -245,10 +245,12 @@ def _score(
 
 def _find_unknown(score: RecordingScore) -> str | None:
     """Say which step's reward is not known, and why; None where all are."""
-    for reward in score.rewards:
-        if reward.mask:
-            return f"step {reward.step} is not known: {reward.reason}"
-    return None
+    unknown = (
+        f"step {reward.step} is not known: {reward.reason}"
+        for reward in score.rewards
+        if reward.mask
+    )
+    return next(unknown, None)
 
 
 def _check_oracle(score: RecordingScore, expected: float | None) -> str | None:

@@ -36,6 +36,7 @@ from api.verdicts.recorded import DECIDED, GIVEN, words_of
 from api.verdicts.words import abstention
 from detectors.engine.engine import Engine
 from detectors.engine.resolution import decide, needs_goal, next_tier, waits, waits_for_goal
+from detectors.model.optional_values import drop_keys
 from detectors.model.types import Ask
 from detectors.task.task_json import TaskError, task_to_json
 
@@ -150,11 +151,7 @@ class Again:
         failed = False
         told: dict[int, Words] = {}
         if waits_for_goal(seen.rules):
-            first = [
-                step
-                for step in steps
-                if any(ask.item == GOAL and not ask.audit for ask in seen.asks[step])
-            ]
+            first = [step for step in steps if _asks_about_goal(seen.asks[step])]
         for step in first:
             told[step] = await self._step(asked._replace(step=step), seen, said)
         if waits_for_goal(seen.rules):
@@ -276,6 +273,4 @@ def _by_person(event: Mapping[str, Any]) -> bool:
 
 def _as_new_event(event: Mapping[str, object]) -> dict[str, Any]:
     """A recorded word in the new log, whose numbers and chain are another's."""
-    return {name: value for name, value in event.items() if name not in ("seq", "prev")} | {
-        "audit": False
-    }
+    return drop_keys(event, ("seq", "prev")) | {"audit": False}

@@ -14,6 +14,7 @@ from api.rescoring.work import EpisodeOutcome, RescoreOutcome, RescoreSide
 from api.rewards.event_text import clip
 from api.rewards.rendering import number_in_words
 from api.verdicts.recorded import GIVEN
+from detectors.model.optional_values import pick_keys
 from detectors.model.rewards import MilestoneJson
 
 ASKED = ("questions", "answered", "abstained")
@@ -29,9 +30,7 @@ class Tally:
     def __init__(self, summary: Mapping[str, Any] | None = None, *, again: bool = False) -> None:
         self.asked: Counter[str] | None = Counter() if again else None
         before = summary or {"rulesets": [], "milestones": {}}
-        self.statuses: Counter[str] = Counter(
-            {status: before[status] for status in SHOWN if status in before}
-        )
+        self.statuses: Counter[str] = Counter(pick_keys(before, SHOWN))
         self.milestones = {id: Counter(changes) for id, changes in before["milestones"].items()}
         self.rulesets: set[tuple[str, str]] = {(old, new) for old, new in before["rulesets"]}
 

@@ -18,6 +18,7 @@ from api.episodes.label_index import label_text
 from api.episodes.search import EpisodeQuery, matching
 from api.episodes.tables import episodes
 from api.tasks.tables import tasks
+from detectors.model.optional_values import mean_or_none, without_none
 from detectors.task.templates import written_version
 
 MAX_EPISODES = 100_000
@@ -146,12 +147,12 @@ def weigh_tasks(
 
 def describe_attempts(name: tuple[str, str], attempts: Sequence[TaskAttempt]) -> TaskProgressShape:
     """Return a task's progress with a weight that is not normalised yet."""
-    outcomes = [one.outcome for one in attempts if one.outcome is not None]
-    successes = [one.success for one in attempts if one.success is not None]
-    totals = [one.total for one in attempts if one.total is not None]
+    outcomes = without_none(one.outcome for one in attempts)
+    successes = without_none(one.success for one in attempts)
+    totals = without_none(one.total for one in attempts)
     chance = (math.fsum(outcomes) + 1) / (len(outcomes) + 2)
     learning = find_learning_progress(outcomes)
-    success = sum(successes) / len(successes) if successes else None
+    success = mean_or_none(successes)
     low, high = (None, None) if success is None else wilson(success, len(successes))
     task, version = name
     return TaskProgressShape(
@@ -162,7 +163,7 @@ def describe_attempts(name: tuple[str, str], attempts: Sequence[TaskAttempt]) ->
         success=success,
         low=low,
         high=high,
-        mean_reward=math.fsum(totals) / len(totals) if totals else None,
+        mean_reward=mean_or_none(totals),
         reward_entropy=find_entropy(totals),
         flat_groups=find_flat_share(attempts),
         learning_progress=learning,
@@ -197,4 +198,4 @@ def find_flat_share(attempts: Iterable[TaskAttempt]) -> float | None:
         if attempt.group is not None and attempt.total is not None:
             groups[attempt.group].append(attempt.total)
     flat = [max(totals) - min(totals) < 1e-9 for totals in groups.values() if len(totals) > 1]
-    return sum(flat) / len(flat) if flat else None
+    return mean_or_none(flat)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NotRequired, TypedDict
 
 from detectors.model.codec import canonical
+from detectors.model.optional_values import drop_keys
 
 
 class TabJson(TypedDict):
@@ -157,9 +158,7 @@ def state_as_text(observation: ObservationJson) -> str:
 
 def _outlines(observation: ObservationJson) -> Iterator[str]:
     """Yield the outline of each page whose tree is known."""
-    for page in observation["pages"] or ():
-        if page["tree"]:
-            yield outline(page["tree"])
+    yield from (outline(page["tree"]) for page in observation["pages"] or () if page["tree"])
 
 
 def _copied(known: ClipboardJson) -> str | list[str]:
@@ -171,7 +170,7 @@ def _without_ids(part: Any) -> Any:
     """Return a part of the state without the browser's own ids."""
     if isinstance(part, list):
         return [_without_ids(item) for item in part]
-    return {name: value for name, value in part.items() if name not in ("tab", "frame")}
+    return drop_keys(part, ("tab", "frame"))
 
 
 def _line(node: Mapping[str, Any]) -> str:

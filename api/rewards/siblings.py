@@ -22,6 +22,7 @@ import orjson
 from api.core.intervals import mean_interval
 from api.episodes.label_index import label_text
 from detectors.model.json_value import object_or_empty
+from detectors.model.optional_values import without_none
 from detectors.model.rewards import MilestoneJson, RewardJson, total
 
 MIN_SIBLINGS = 4
@@ -92,7 +93,7 @@ class SiblingReturns:
     def add(self, episode: SiblingEpisode) -> None:
         """Note the returns of an episode; one that is open or has an unknown reward has none."""
         values = [one["reward"] for one in episode.rewards]
-        known = [value for value in values if value is not None]
+        known = without_none(values)
         if not episode.closed or len(known) < len(values):
             return
         to_go = _returns_to_go(known)

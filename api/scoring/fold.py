@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from api.blame.masking import MaskCause
+from detectors.model.optional_values import mean_or_none, without_none
 from detectors.model.rewards import total
 
 Fold = Literal["sum", "last", "discounted", "known"]
@@ -28,7 +29,7 @@ class RewardFolding:
 
 def known_share(rewards: Sequence[float | None]) -> float | None:
     """Share of the steps whose reward is known, from 0 to 1; None without a step."""
-    return sum(reward is not None for reward in rewards) / len(rewards) if rewards else None
+    return mean_or_none([reward is not None for reward in rewards])
 
 
 def fold(
@@ -57,7 +58,7 @@ def known_sum(
     None where nothing is known, or less than ``min_known`` of the steps; but never where a penalty
     is known, so that nobody is better off for steps that could not be observed.
     """
-    known = [reward for reward in rewards if reward is not None]
+    known = without_none(rewards)
     punished = any(part < 0 for part in (*known, *penalties))
     if punished or (known and len(known) >= min_known * len(rewards)):
         return total((*known, *penalties))

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from detectors.model.optional_values import without_none
+
 Basis = Literal["rank", "reward"]
 Scale = Literal["std", "none"]
 
@@ -41,7 +43,7 @@ def find_ties(keys: Sequence[Key | None]) -> list[list[int]]:
 
 def rank_keys(keys: Sequence[Key | None]) -> list[RankedPlace | None]:
     """Return each episode's place among those whose key is known; None for the others."""
-    known = [key for key in keys if key is not None]
+    known = without_none(keys)
     return [None if key is None else _place(key, known) for key in keys]
 
 
@@ -60,7 +62,7 @@ def normalise_advantages(values: Sequence[float | None], scale: Scale) -> list[f
     The standard deviation is that of a sample (n - 1). Where it is 0 every advantage is 0: such a
     group teaches nothing. ``none`` leaves the division out (Dr. GRPO).
     """
-    known = [value for value in values if value is not None]
+    known = without_none(values)
     if not known:
         return [None] * len(values)
     mean = math.fsum(known) / len(known)

@@ -24,6 +24,7 @@ from api.scoring.reference import Reference
 from api.scoring.score import SampleScore
 from api.scoring.stateless import score_answer
 from api.tasks.store import Tasks
+from detectors.model.optional_values import without_none
 from detectors.model.rewards import RewardJson, encode_reward, total
 from detectors.model.types import Status
 
@@ -274,8 +275,7 @@ def _components(
     if folding.how != "known":
         return {name: fold(part, folding) for name, part in parts.items()}
     return {
-        name: total((*(one for one in part if one is not None), penalties.get(name, 0.0)))
-        for name, part in parts.items()
+        name: total((*without_none(part), penalties.get(name, 0.0))) for name, part in parts.items()
     }
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from api.start_states.comparison import MAX_FINDINGS, FindingJson, expected_finding
 from api.start_states.facts import Part, StartState
 from detectors.engine.expected_start import expected_address
+from detectors.model.safe_json import mapping
 from detectors.model.types import Json
 
 ExpectedPart = Literal["tabs", "files"]
@@ -16,7 +17,7 @@ ExpectedPart = Literal["tabs", "files"]
 
 def is_refusing(task: Mapping[str, Json]) -> bool:
     """Return whether a task refuses a start that is not as it expects."""
-    return (task.get("start") or {}).get("on_mismatch") == "refuse"
+    return mapping(task.get("start")).get("on_mismatch") == "refuse"
 
 
 def compare_expected(task: Mapping[str, Json], own: StartState) -> list[FindingJson]:
@@ -24,7 +25,7 @@ def compare_expected(task: Mapping[str, Json], own: StartState) -> list[FindingJ
 
     A part that was not observed, or has too many facts to name them, is not compared.
     """
-    start = task.get("start") or {}
+    start = mapping(task.get("start"))
     tabs = [expected_address(task.get("origin"), name) for name in start.get("tabs", ())]
     found = [
         *_missing("tabs", tabs, own),

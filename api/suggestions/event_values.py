@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from urllib.parse import urlsplit
 
@@ -10,7 +11,9 @@ import orjson
 
 from api.suggestions.drawn_texts import looks_drawn
 from detectors.matchers.values import BodyType, body_type, form_pairs
-from detectors.model.json_value import JsonValue
+from detectors.model.json_value import JsonValue, read_text
+from detectors.model.optional_values import without_none
+from detectors.model.types import Event
 
 WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 """Methods of requests that may change something."""
@@ -27,6 +30,13 @@ _OF_THE_PAGE = frozenset(
 )
 """Fields, by the letters of their names, whose value a page draws for the request."""
 _HIDDEN = ("•••", "***")
+
+
+def find_origin(events: Iterable[Event]) -> str | None:
+    """Return the origin in which most pages were opened; None where none was."""
+    pages = (event.data.get("url") for event in events if event.kind == "page.navigated")
+    counts = Counter(without_none(split_address(url)[0] for url in pages))
+    return max(counts, key=counts.__getitem__, default=None)
 
 
 def short_text(value: object) -> str:
@@ -54,14 +64,14 @@ def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     text = body.get("text")
     if not isinstance(text, str):
         return {}
-    fields = dict(_read_fields(text, str(body.get("mime") or "")))
+    fields = dict(_read_fields(text, read_text(body, "mime")))
     return {name: value for name, value in fields.items() if _is_short_value(value)}
 
 
 def undeclared_type(body: Mapping[str, JsonValue]) -> BodyType | None:
     """Return what a body with fields is read as, where its content type does not say so; else
     None."""
-    if body_type(str(body.get("mime") or "")) is not None:
+    if body_type(read_text(body, "mime")) is not None:
         return None
     return "json" if str(body.get("text")).lstrip()[:1] == "{" else "form"
 

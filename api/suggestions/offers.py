@@ -21,9 +21,11 @@ from detectors.model.json_value import (
     JsonValue,
     list_or_empty,
     objects_in,
+    read_text,
     text_or_none,
 )
 from detectors.model.kinds.limits import MAX_OWN_TEXT, utf16_units
+from detectors.model.optional_values import entries_without_none, pick_keys
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event
 
@@ -134,7 +136,7 @@ def _short_texts(data: JsonObject, *keys: str) -> dict[str, JsonValue]:
 
 def _elements(facts: Mapping[str, JsonValue], around: JsonValue, more: JsonObject) -> Offers:
     """Offer a click on an element by what it stands in, by its name, then by each other fact."""
-    named = _pick(facts, "role", "name")
+    named = pick_keys(facts, ("role", "name"))
     has_name = "name" in named
     if around is not None and facts:
         first = named if has_name else facts
@@ -143,14 +145,9 @@ def _elements(facts: Mapping[str, JsonValue], around: JsonValue, more: JsonObjec
         yield {"element_clicked": {**named, **more}}
         yield {"element_clicked": {"name": named["name"], **more}}
     name = facts.get("name")
-    for key, value in _pick(facts, "id", "text", "path").items():
+    for key, value in pick_keys(facts, ("id", "text", "path")).items():
         if value != name:
             yield {"element_clicked": {key: value, **more}}
-
-
-def _pick(facts: Mapping[str, JsonValue], *keys: str) -> dict[str, JsonValue]:
-    """Return those of the facts that there are, in the order of ``keys``."""
-    return {key: facts[key] for key in keys if key in facts}
 
 
 def _around(value: object) -> JsonValue:
@@ -225,11 +222,8 @@ def _form(event: Event, origin: str | None) -> Offers:
 
 def _sent_fields(pairs: object) -> dict[str, JsonValue]:
     """Return the fields of a form that were sent with a text, by name; the last of a name."""
-    fields: dict[str, JsonValue] = {}
-    for pair in as_list(pairs):
-        if isinstance(pair, list) and len(pair) == 2 and (value := short_text(pair[1])):
-            fields[str(pair[0])] = value
-    return fields
+    whole = (pair for pair in as_list(pairs) if isinstance(pair, list) and len(pair) == 2)
+    return {str(name): text for name, value in whole if (text := short_text(value))}
 
 
 def _request(event: Event, origin: str | None) -> Offers:
@@ -313,10 +307,7 @@ def _file(event: Event, origin: str | None) -> Offers:
 def _dialog(event: Event, origin: str | None) -> Offers:
     """Offer conditions on an answered dialog: with what it said, and how it was answered."""
     data = event.data
-    facts: dict[str, JsonValue] = {}
-    for key in ("type", "accepted"):
-        if data.get(key) is not None:
-            facts[key] = data[key]
+    facts = entries_without_none(pick_keys(data, ("type", "accepted")))
     said = _short_texts(data, "message", "input")
     if said:
         yield {"dialog_answered": {**facts, **said}}
@@ -328,12 +319,8 @@ def _dialog(event: Event, origin: str | None) -> Offers:
 
 def _text(event: Event, origin: str | None) -> Offers:
     """Offer each of the first lines that is more than two characters long."""
-    lines = str(event.data.get("text") or "").splitlines()
-    texts: dict[str, None] = {}
-    for line in lines:
-        text = short_text(line)
-        if len(text) > 2:
-            texts[text] = None
+    lines = map(short_text, read_text(event.data, "text").splitlines())
+    texts = dict.fromkeys(text for text in lines if len(text) > 2)
     for text in list(texts)[:MAX_LINES]:
         yield {"text_visible": {"text": {"contains": text}}}
 
@@ -371,11 +358,9 @@ def _ways_to_element(data: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonVa
     by its path, by each selector that found it."""
     facts = _short_texts(mapping(data.get("element")), "role", "name", "id", "path")
     if "name" in facts:
-        yield _pick(facts, "role", "name")
-    for key, value in _pick(facts, "id", "path").items():
-        yield {key: value}
-    for selector in as_list(data.get("selectors")):
-        yield {"selector": selector}
+        yield pick_keys(facts, ("role", "name"))
+    yield from ({key: value} for key, value in pick_keys(facts, ("id", "path")).items())
+    yield from ({"selector": selector} for selector in as_list(data.get("selectors")))
 
 
 def _clipboard(event: Event, origin: str | None) -> Offers:

@@ -12,11 +12,12 @@ import yaml
 
 from api.rewards.event_text import is_printable
 from api.rewards.rendering import waits_for
-from api.suggestions.event_values import split_address
+from api.suggestions.event_values import find_origin
 from api.suggestions.offers import offers_for
 from detectors.engine.engine import Engine
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue
+from detectors.model.optional_values import drop_keys
 from detectors.model.safe_json import mapping
 from detectors.model.types import Condition, Event
 from detectors.sdk.registry import Rule, Standing, rules
@@ -68,13 +69,7 @@ class TaskSite:
 
 def find_site(events: Iterable[Event]) -> TaskSite:
     """Return the origin in which most pages were opened after the first step began."""
-    counts: dict[str, int] = {}
-    for event in events:
-        if event.kind == "page.navigated":
-            origin = split_address(event.data.get("url"))[0]
-            if origin is not None:
-                counts[origin] = counts.get(origin, 0) + 1
-    return TaskSite(max(counts, key=lambda origin: counts[origin], default=None))
+    return TaskSite(find_origin(events))
 
 
 def suggest(log: Sequence[Event], site: TaskSite, first: int = 1) -> list[EventConditions]:
@@ -84,16 +79,13 @@ def suggest(log: Sequence[Event], site: TaskSite, first: int = 1) -> list[EventC
     came before. An event that confirms a state without changing it meets nothing. Of a page of
     another site than the task's, conditions with ``anywhere`` are suggested.
     """
-    offered: dict[int, list[JsonObject]] = {}
-    for event in log:
-        if event.seq >= first:
-            offered[event.seq] = list(offers_for(event, site.origin))
+    offered = {
+        event.seq: list(offers_for(event, site.origin)) for event in log if event.seq >= first
+    }
     met = _try(offered, log, site)
     if site.origin is not None:
-        elsewhere: dict[int, list[JsonObject]] = {}
-        for seq, offers in offered.items():
-            if seq not in met:
-                elsewhere[seq] = _offers_anywhere(offers)
+        unmet = drop_keys(offered, met)
+        elsewhere = {seq: _offers_anywhere(offers) for seq, offers in unmet.items()}
         met |= _try(elsewhere, log, site)
     return [EventConditions(event, met[event.seq]) for event in log if event.seq in met]
 

@@ -16,6 +16,7 @@ from common.regular_file import NotRegularError, read_regular
 from common.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
 from detectors.model.errors import SpecError, format_path, format_value
 from detectors.model.json_value import object_or_empty
+from detectors.model.optional_values import drop_keys
 from detectors.task.language import Task
 from detectors.task.task_json import TaskError, at_label, task_from_json
 from detectors.task.templates import PARAMETERS, VALUES, fill_template
@@ -56,11 +57,7 @@ def check_task(spec: object, lines: Lines | None = None, *, values_needed: bool 
     A template is filled with its values, or with its examples unless ``values_needed``. Raises
     `BadTaskError`.
     """
-    own = (
-        {key: value for key, value in spec.items() if key != "tests"}
-        if isinstance(spec, dict)
-        else spec
-    )
+    own = drop_keys(spec, ("tests",)) if isinstance(spec, dict) else spec
     return _checked(own, lines or {}, values_needed=values_needed)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from api.rewards.rendering import is_beside_penalty
-from detectors.model.codec import canonical
+from detectors.model.codec import canonical, text_or_json
 from detectors.model.rewards import MilestoneJson, RewardJson, VerdictJson, total
 from detectors.model.types import Json
 
@@ -270,5 +270,5 @@ def message_attributes(instruction: str | None, answer: str | None) -> Attribute
 
 
 def attribute_text(value: Json) -> str:
-    text = value if isinstance(value, str) else canonical(value).decode()
+    text = text_or_json(value)
     return text[:MAX_TEXT]

@@ -24,6 +24,7 @@ from api.telemetry.otlp import (
 )
 from api.telemetry.spans import EpisodeTrace
 from common.plain_answers import ASYNC_HOOKS, HEADERS
+from detectors.model.safe_json import mapping
 
 MAX_ANSWER = 64 * 1024
 """Bytes of an answer that are read."""
@@ -147,7 +148,7 @@ class Collector:
 
 def _read_json(signal: Signal, body: bytes) -> tuple[int, str]:
     """Return how many items a collector rejected, and why. Raises for what is no answer of OTLP."""
-    partial = orjson.loads(body or b"{}").get("partialSuccess") or {}
+    partial = mapping(orjson.loads(body or b"{}").get("partialSuccess"))
     rejected = partial.get("rejectedSpans" if signal == "traces" else "rejectedLogRecords")
     return int(rejected or 0), str(partial.get("errorMessage", ""))
 

@@ -16,7 +16,7 @@ from sys import getsizeof
 
 from api.rewards.event_text import clip, telling
 from api.stages.judge.facts import SUBMITTED
-from detectors.model.codec import canonical
+from detectors.model.codec import text_or_json
 from detectors.model.types import Event, Json
 
 LOOKS = "visual"
@@ -164,7 +164,7 @@ def _is_flat(action: Json) -> bool:
 
 
 def _plain(value: Json) -> str:
-    return value if isinstance(value, str) else canonical(value).decode()
+    return text_or_json(value)
 
 
 def fold_lines(events: Iterable[Event], evidence: frozenset[int]) -> list[TimelineRow]:

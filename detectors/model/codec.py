@@ -49,6 +49,11 @@ def canonical(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
+def text_or_json(value: object) -> str:
+    """Return a text as it is, any other value as its JSON text."""
+    return value if isinstance(value, str) else canonical(value).decode()
+
+
 def sha256(data: bytes) -> str:
     """Return the SHA-256 of ``data`` in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()

@@ -6,13 +6,14 @@ A reader takes what is missing, null or empty as nothing, as files of others mea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard, TypeVar
 
 JsonValue: TypeAlias = (
     "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 )
 """What a JSON document decodes to, or can be encoded from."""
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+_Item = TypeVar("_Item")
 
 
 class JsonTypeError(TypeError):
@@ -80,6 +81,11 @@ def list_or_empty(value: object) -> Sequence[JsonValue]:
 def text_or_none(value: object) -> str | None:
     """Return ``value`` where it is a text, None for anything else."""
     return value if isinstance(value, str) else None
+
+
+def as_items(value: _Item | list[_Item]) -> list[_Item]:
+    """Return ``value`` where it is a list, else a list of it alone."""
+    return value if isinstance(value, list) else [value]
 
 
 def objects_in(values: JsonValue) -> list[JsonObject]:

@@ -15,6 +15,7 @@ from detectors.matchers.faults import Fault, report_fault
 from detectors.model.budget import meter
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.shapes import Path
+from detectors.model.optional_values import drop_keys
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.cel_plan import FAILURES, plan_of
@@ -135,7 +136,7 @@ def cel(event: Event, world: World, args: CelArgs) -> Iterator[Reading]:
         return
     hidden = find_hidden(event, args.reads.places)
     kept = {path[0] for path in hidden.paths if len(path) == 1}
-    shown = {name: value for name, value in data.items() if name not in kept}
+    shown = drop_keys(data, kept)
     known = {"data": shown, "kind": event.kind, "url": world.url(str(data.get("frame")))}
     value, is_hidden = _known_value(args.kind, args.expression, known, hidden)
     if not is_hidden and _is_mistyped(args.kind, args.expression, known):

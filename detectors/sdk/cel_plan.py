@@ -19,6 +19,7 @@ from typing import Any
 from detectors.matchers import third_party
 from detectors.model.budget import MAX_EVENT, Meter, weight
 from detectors.model.caches import cache_by_size
+from detectors.model.optional_values import pick_keys
 from detectors.sdk.cel_cost import Bound, ExpressionReader, Loop, read_expression, value_of
 
 WHAT = "CEL"
@@ -55,7 +56,7 @@ class Plan:
     def value(self, known: Mapping[str, object], spent: Meter) -> Any:
         """Its value over the values of its names. Raises `BudgetError`, and what is in
         `FAILURES`."""
-        given = {name: known[name] for name in self.names if name in known}
+        given = pick_keys(known, self.names)
         for loop in self.apart:
             try:
                 given[loop.name] = _looped(loop, known, spent)

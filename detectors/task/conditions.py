@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from detectors.model.errors import SpecError
 from detectors.model.json_types import JsonType, Schema, object_schema
+from detectors.model.optional_values import drop_keys
 from detectors.model.types import Condition, Json
 from detectors.model.validation import NotedError, Path, TaskReader
 from detectors.sdk.arguments import declared_arguments, read_args
@@ -78,7 +79,7 @@ def _read_rule(reader: TaskReader, name: str, body: Json, path: Path, depth: int
     listed: list[tuple[Path, Json]] = []
     if isinstance(rule, Composite) and isinstance(body, Mapping):
         keys = ("when", "of") if name == "goal" else ("of",)
-        args = {argument: value for argument, value in body.items() if argument not in keys}
+        args = drop_keys(body, keys)
         listed = _listed_parts(reader, name, body, path)
         for where, part in listed:
             with reader.noting():

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import quote
 
-from detectors.model.codec import canonical, sha256
+from detectors.model.codec import canonical, sha256, text_or_json
 from detectors.model.errors import SpecError, format_path
 from detectors.model.json_types import Schema, fields_schema, object_schema
 from detectors.model.json_value import JsonObject, is_number
+from detectors.model.optional_values import drop_keys
 from detectors.model.types import Json
 from detectors.task.task_json import TaskError
 from detectors.task.value_types import MAX_CHARACTERS
@@ -103,7 +104,7 @@ def _read_template(spec: JsonObject) -> Template:
     if problems:
         raise TaskError(problems)
     examples = {name: cast(Value, one["example"]) for name, one in declared.items()}  # type: ignore[index, call-overload]
-    body = {key: value for key, value in spec.items() if key not in (PARAMETERS, VALUES)}
+    body = drop_keys(spec, (PARAMETERS, VALUES))
     return Template(examples, body)
 
 
@@ -218,7 +219,7 @@ class _Filler:
         if slot[1] not in self._values:
             return slot[0]
         value = self._values[slot[1]]
-        text = value if isinstance(value, str) else canonical(value).decode()
+        text = text_or_json(value)
         return quote(text, safe="") if is_address else text
 
     def _refuse(self, path: Path, value: object, wanted: str) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from detectors.model.optional_values import drop_keys
 from detectors.model.types import Json
 from detectors.model.validation import TaskReader
 from detectors.task.language import TOOLS, ToolsPreset
@@ -36,7 +37,7 @@ Milestones = Iterator[dict[str, Json]]
 
 def expand(reader: TaskReader, spec: Mapping[str, Json]) -> dict[str, Json]:
     """The task's JSON with ``tools`` written out; problems go to ``reader``."""
-    rest = {key: value for key, value in spec.items() if key != "tools"}
+    rest = drop_keys(spec, ("tools",))
     with reader.noting():
         preset = TOOLS.read(reader, spec["tools"], ("tools",))
         pay = _pay(reader, preset)

@@ -21,6 +21,7 @@ from api.suggestions.drawn_texts import looks_drawn
 from detectors.matchers import StateMatch, third_party
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue, objects_in
+from detectors.model.optional_values import drop_keys
 from lab.benchmarks.dates import day_of
 from lab.benchmarks.state_filters import GIVEN, MAX_OTHERS, test_of, tests_of
 from lab.benchmarks.state_place import AT, StatePlace, json_text, key_step
@@ -316,7 +317,7 @@ class _Comparison:
         """A filter for a row by what is in it; the id that it was given is not its content."""
         content = row
         if isinstance(row, Mapping) and name is not None and is_given(name):
-            content = {key: part for key, part in row.items() if key != name}
+            content = drop_keys(row, (name,))
         tests = tests_of(self.context, "@", f"{place.path}[new]", "", content)
         return " && ".join(test.text for test in tests if test.text)
 

@@ -10,12 +10,14 @@ from urllib.parse import parse_qs
 from detectors.model.json_value import (
     JsonObject,
     JsonValue,
+    as_items,
     read_list,
     read_object,
     read_text,
     require_object,
     require_text,
 )
+from detectors.model.optional_values import drop_empty, drop_keys, pick_keys
 from lab.benchmarks.patterns import is_pattern, rewrite_pattern
 from lab.benchmarks.verified_sites import Sites
 from lab.benchmarks.verified_values import kind_of, leaf, value
@@ -69,7 +71,7 @@ def check(config: JsonObject, kind: str, sites: Sites, alone: bool) -> Check:
     there: JsonObject | None = None
     if contents or _has(alternatives, "query"):
         url: dict[str, JsonValue] = {"any": _without_query(alternatives), "ignore": ANYTHING}
-        url |= {key: addresses[key] for key in ("encoded", "scope") if key in addresses}
+        url |= pick_keys(addresses, ("encoded", "scope"))
         opened = which if which.get("which") == "opened" else {}
         there = {"request_answered": {"url": url, "method": method, **opened}}
     return Check({"request_answered": args}, there, state=bool(which))
@@ -86,10 +88,7 @@ def _has(alternatives: Sequence[JsonObject], name: str) -> bool:
 
 def _without_query(alternatives: Sequence[JsonObject]) -> list[JsonObject]:
     """The same addresses, whatever their parameters are."""
-    return [
-        {key: part for key, part in alternative.items() if key != "query"}
-        for alternative in alternatives
-    ]
+    return [drop_keys(alternative, ("query",)) for alternative in alternatives]
 
 
 def _request_choice(
@@ -159,11 +158,9 @@ def _addresses(config: JsonObject, sites: Sites) -> tuple[list[JsonObject], dict
     parameters = None if query is None else require_object(query, "query_params")
     alternatives = _alternatives(expected["url"], parameters, sites, schema)
     addresses: dict[str, JsonValue] = {"any": alternatives}
-    ignore = _ignored(config)
-    if ignore:
-        addresses["ignore"] = ignore
-    if config.get("decode_base64_query"):
-        addresses["encoded"] = True
+    addresses |= drop_empty(
+        {"ignore": _ignored(config), "encoded": bool(config.get("decode_base64_query"))}
+    )
     if _has(alternatives, "pattern"):
         addresses["scope"] = sites.scope()
     return alternatives, addresses
@@ -193,10 +190,7 @@ def _alternatives(
 ) -> list[JsonObject]:
     """Each of ``urls`` (a list, or one) as an address or a pattern of addresses, with its
     parameters: ``query``, or, where that is None, those that stand in the address."""
-    return [
-        _alternative(url, query, sites, schema)
-        for url in (urls if isinstance(urls, list) else [urls])
-    ]
+    return [_alternative(url, query, sites, schema) for url in as_items(urls)]
 
 
 def _alternative(

@@ -24,6 +24,7 @@ from detectors.model.json_value import (
     require_object,
     require_text,
 )
+from detectors.model.optional_values import drop_keys
 from lab.benchmarks.base import BadSourceError, CoverageTable, Imported
 from lab.benchmarks.webcanvas_nodes import (
     WAYS,
@@ -149,7 +150,7 @@ def _nodes(task: JsonObject) -> list[JsonObject]:
 
 def _print_of(node: JsonObject) -> bytes:
     """All that a node asks, without the address at which its annotator stood."""
-    content = {name: value for name, value in read_object(node, "content").items() if name != "url"}
+    content = drop_keys(read_object(node, "content"), ("url",))
     return orjson.dumps({**node, "content": content}, option=orjson.OPT_SORT_KEYS)
 
 

@@ -14,6 +14,7 @@ from api.replay.recordings import RecordingError
 from api.rescoring.stored import episodes
 from common.command_line import new_app, option
 from common.output_file import why_not_writable
+from detectors.model.json_value import read_text
 from lab.training.pairing import preferences_of
 from lab.training.preferences import SCHEMA, PreferenceError, read_preferences
 
@@ -408,7 +409,7 @@ def history(*, models: Models = MODELS) -> int:
     except (HistoryError, OSError) as error:
         return _fail(str(error))
     for event in events:
-        why = event.facts.get("why") or ""
+        why = read_text(event.facts, "why")
         print(f"{event.at}  {event.phase:12} {event.model} ({event.digest[:12]}) {why}".rstrip())
     return 0
 

@@ -6,10 +6,10 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from api.proposal.candidates import find_origin
 from api.proposal.confirmed_task import confirm_with_tests
 from api.proposal.confirming import NotConfirmedError
 from api.proposal.drafting import TaskDraftError, draft_at_judge, find_named_origin
@@ -29,6 +29,7 @@ from api.replay.task_tests import lacking, read_log
 from api.stages.judge.ballot import Bill
 from api.stages.judge.settings import judge_settings
 from api.stages.peer import RefusedError, UnreachableError
+from api.suggestions.event_values import find_origin
 from api.tasks.task_files import BadTaskError
 from common.command_line import option
 from common.output_file import why_not_new
@@ -167,7 +168,7 @@ def _propose(
     except (_UnreadableError, NoTemplateError) as error:
         print(error, file=sys.stderr)
         return 2
-    site = origin or find_origin([log.events for log in runs.good])
+    site = origin or find_origin(chain.from_iterable(log.events for log in runs.good))
     try:
         written = propose_with_tests(id, site, runs, _name_files((*from_, *against), out))
     except BadTaskError as error:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from detectors.model.json_value import JsonObject, JsonValue, read_object
+from detectors.model.optional_values import without_none
 from lab.convert.errors import ConvertError, format_value
 from lab.convert.source import SourceFile
 from lab.convert.times import iso_to_ns
@@ -101,7 +102,7 @@ class _TrajectoryReader:
         own = self._own_extra("extra", value.get("extra"))
         return AtifTrajectory(
             version=str(version),
-            steps=[step for step in read if step is not None],
+            steps=without_none(read),
             is_continued=value.get("continued_trajectory_ref") is not None,
             is_ours=bool(own),
         )
@@ -162,7 +163,7 @@ class _TrajectoryReader:
             self._result(f"{where}.results[{number}]", item, known)
             for number, item in enumerate(self._list(f"{where}.results", listed))
         ]
-        return [result for result in results if result is not None]
+        return without_none(results)
 
     def _result(self, where: str, value: JsonValue, known: set[str]) -> AtifResult | None:
         """Read one result; None for one of no call. ``known``: the ids of the step's calls."""

@@ -21,6 +21,7 @@ from detectors.model.json_value import (
     require_object,
 )
 from detectors.model.kinds import KINDS
+from detectors.model.optional_values import drop_empty
 from lab.convert import cdp_log
 from lab.convert.cdp_log import CdpMessage, messages, roots
 from lab.convert.source import SourceFile
@@ -193,12 +194,11 @@ class _Unfinished:
             self._coming[str(params.get("frameId"))] = request
         if message.method == "Network.responseReceived":
             answer = read_object(params, "response")
-            head: dict[str, JsonValue] = {"status": answer.get("status")}
-            if answer.get("mimeType"):
-                head["mime"] = answer["mimeType"]
-            if answer.get("fromDiskCache"):
-                head["cached"] = True
-            self._heads[request] = head
+            optional = {
+                "mime": answer.get("mimeType"),
+                "cached": bool(answer.get("fromDiskCache")),
+            }
+            self._heads[request] = {"status": answer.get("status"), **drop_empty(optional)}
 
     def note_event(self, observation: CdpObservation) -> None:
         """Look at what is told for requests that begin and end."""

@@ -23,6 +23,7 @@ from detectors.model.json_value import (
     require_object,
     text_or_none,
 )
+from detectors.model.optional_values import drop_keys
 from lab.convert.errors import format_value
 from lab.convert.source import SourceFile
 
@@ -153,7 +154,7 @@ def roots(log: list[CdpMessage]) -> dict[str, str]:
     # A session that gives no frame away is called by its own name.
     sessions = dict.fromkeys(message.session for message in pages)
     unnamed = {session: session or "page" for session in sessions}
-    return found | {session: name for session, name in unnamed.items() if session not in found}
+    return found | drop_keys(unnamed, found)
 
 
 def _main(message: CdpMessage, children: set[str]) -> str | None:

@@ -10,6 +10,7 @@ from agentd.core.errors import UsageError
 from agentd.journal.recordings import must_be_free, segments, write_recording
 from common.regular_file import NotRegularError, read_regular
 from detectors.model.json_value import JsonValue
+from detectors.model.optional_values import drop_empty, entries_without_none
 from lab.convert.formats import FORMATS, RecordingFormat, recognise
 from lab.convert.source import SourceFile
 from lab.convert.tape import Tape
@@ -92,10 +93,8 @@ def record(
         "sha256": source.sha256,
         "bytes": source.bytes,
     }
-    if found.version is not None:
-        about["version"] = found.version
-    if vouched:
-        about["declared_complete"] = list(vouched)
+    about |= entries_without_none({"version": found.version})
+    about |= drop_empty({"declared_complete": list(vouched)})
     tape.open(about)
     # Who tells what the fields hold leaves out those that are gone, and no condition is blind for
     # that.

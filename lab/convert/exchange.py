@@ -28,6 +28,7 @@ from detectors.model.json_value import (
     require_object,
     require_text,
 )
+from detectors.model.optional_values import drop_empty, entries_without_none
 from detectors.sdk.request_facts import writes
 from lab.convert.html_secrets import secret_names
 from lab.convert.page_state import UNSEEN, Telling
@@ -301,23 +302,18 @@ def _end(
     exchange: Exchange, data: dict[str, JsonValue], hops: list[JsonObject], secrets: Secrets
 ) -> Telling:
     """Tell how the request ended; ``data``: what is known of it so far, which grows."""
-    known: dict[str, JsonValue] = {
-        "status": exchange.status,
-        "cached": exchange.cached or None,
-        "hops": hops or None,
-        "error": exchange.failure,
-    }
-    data |= {name: value for name, value in known.items() if value is not None}
+    known: dict[str, JsonValue] = {"status": exchange.status, "error": exchange.failure}
+    of_answer: dict[str, JsonValue] = {"cached": exchange.cached, "hops": hops}
+    data |= entries_without_none(known)
+    data |= drop_empty(of_answer)
     if exchange.failure is None:
-        if exchange.mime:
-            data["mime"] = exchange.mime
-        data |= _captured_fields(exchange, secrets)
+        data |= drop_empty({"mime": exchange.mime}) | _captured_fields(exchange, secrets)
         return Telling(exchange.end, "request.finished", data)
-    if "ABORTED" in exchange.failure.upper():
-        data["canceled"] = True
-    if writes(data) and may_have_gone_out(data):
-        data["sent"] = True
-    return Telling(exchange.end, "request.failed", data)
+    optional = {
+        "canceled": "ABORTED" in exchange.failure.upper(),
+        "sent": writes(data) and may_have_gone_out(data),
+    }
+    return Telling(exchange.end, "request.failed", data | drop_empty(optional))
 
 
 def _messages(exchange: Exchange, about: JsonObject, secrets: Secrets) -> Iterator[Telling]:
@@ -336,20 +332,14 @@ def _messages(exchange: Exchange, about: JsonObject, secrets: Secrets) -> Iterat
 
 def _captured_fields(exchange: Exchange, secrets: Secrets) -> dict[str, JsonValue]:
     """Headers and bodies of both ways."""
-    captured: dict[str, JsonValue] = {}
-    if exchange.headers:
-        captured["headers"] = secrets.mask_headers(exchange.headers)
+    captured: dict[str, JsonValue] = {"headers": secrets.mask_headers(exchange.headers)}
     if exchange.body is not None:
         captured["body"] = bodies.request_body(exchange.body.raw, exchange.body.mime, secrets)
-    answer: dict[str, JsonValue] = {}
-    if exchange.answer_headers:
-        answer["headers"] = secrets.mask_headers(exchange.answer_headers)
+    answer: dict[str, JsonValue] = {"headers": secrets.mask_headers(exchange.answer_headers)}
     if exchange.answer_body is not None:
         raw, mime = exchange.answer_body
         answer["body"] = bodies.body_fields(raw, mime, secrets)
-    if answer:
-        captured["response"] = answer
-    return captured
+    return drop_empty(captured | {"response": drop_empty(answer)})
 
 
 def _headers(message: JsonObject) -> dict[str, str]:

@@ -13,6 +13,7 @@ from agentd.masking import MASK, Masker
 from detectors.model.json_value import (
     JsonObject,
     JsonValue,
+    as_items,
     list_or_empty,
     object_or_empty,
     objects_in,
@@ -129,7 +130,7 @@ def _selectors(step: JsonObject) -> list[str]:
     """Every selector of a step as one text, those through shadow roots joined."""
     texts: list[str] = []
     for selector in list_or_empty(step.get("selectors")):
-        through = selector if isinstance(selector, list) else [selector]
+        through = as_items(selector)
         texts.append(" >>> ".join(map(str, through)))
     return texts or [""]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from detectors.model.json_value import JsonValue
+from detectors.model.optional_values import without_none
 from lab.convert.dom import DomNode
 
 MAX_NAME_LENGTH = 400
@@ -175,7 +176,7 @@ def _by_id(node: DomNode, ids: list[str]) -> list[DomNode]:
         return []
     by_id = {other.get("id"): other for other in node.root().walk()}
     found = map(by_id.get, ids)
-    return [other for other in found if other is not None]
+    return without_none(found)
 
 
 def type_of(node: DomNode) -> str:

@@ -94,11 +94,6 @@ def check_left_out(items: Sequence[JudgedItem], risk: float) -> BarCheck:
     return BarCheck(len(items), len(decided), wrong, *wilson(wrong / len(decided), _size(decided)))
 
 
-def bar_of(levels: Sequence[Level], bar: float) -> Level | None:
-    """Return the lowest level whose confidence reaches a bar; None where none does."""
-    return next((level for level in levels if level.confidence >= bar), None)
-
-
 def _of_direction(items: Sequence[JudgedItem], *, called: bool) -> list[JudgedItem]:
     return [item for item in items if item.called is called]
 

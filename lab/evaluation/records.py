@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.regular_file import NotRegularError, read_regular
-from detectors.model.json_value import JsonObject, JsonValue, is_number, objects_in
+from detectors.model.json_value import (
+    JsonObject,
+    JsonValue,
+    is_number,
+    objects_in,
+    read_text,
+)
+from detectors.model.optional_values import entries_without_none, without_none
 
 SUCCESS = 0.5
 """From which reward of its own on the environment calls a trajectory a success."""
@@ -67,7 +74,7 @@ def read_records(path: Path) -> tuple[list[Record], int]:
     found = [
         _record(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()
     ]
-    kept = [record for record in found if record is not None]
+    kept = without_none(found)
     return kept, len(found) - len(kept)
 
 
@@ -97,7 +104,7 @@ def _record(number: int, line: bytes) -> Record | None:
     return Record(
         group=str(row.get("task_id", number)),
         family=_family(row),
-        goal=str(row.get("goal") or ""),
+        goal=read_text(row, "goal"),
         actions=tuple(_actions(row.get("action_history"))),
         terminated=_truth(number, row, "terminated"),
         environment=_reward(number, row),
@@ -116,7 +123,7 @@ def _family(row: JsonObject) -> str:
 def _verdicts(number: int, row: JsonObject) -> dict[str, bool]:
     """The verdict of each judge that did not abstain."""
     verdicts = {name: _truth(number, words, "verdict") for name, words in _judges(number, row)}
-    return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
+    return entries_without_none(verdicts)
 
 
 def _label(number: int, row: JsonObject) -> bool | None:

@@ -21,6 +21,7 @@ import orjson
 from api.replay.recordings import read_recording
 from common.regular_file import read_regular
 from detectors.model.json_value import JsonObject, JsonValue, read_text, require_object
+from detectors.model.optional_values import entries_without_none
 from detectors.model.types import Event, Reward
 from lab.training.perturbing import INJECTED, perturb_log
 from lab.training.preferences import PreferenceError, score_log
@@ -62,17 +63,13 @@ class IndexRow:
     def side(self, step: int | None = None, how: JsonObject | None = None) -> PrefLine:
         """Describe the episode, one of its steps, or a copy perturbed as ``how`` says, as a line of
         preferences has it."""
-        side: dict[str, JsonValue] = {
+        return {
             "recording": self.file,
             "instruction": self.task["instruction"],
             "group": self.group,
             "task": str(self.task["id"]),
+            **entries_without_none({"step": step, "perturbed": how}),
         }
-        if step is not None:
-            side["step"] = step
-        if how is not None:
-            side["perturbed"] = how
-        return side
 
     def known_steps(self) -> list[int]:
         """The steps whose reward is not null."""

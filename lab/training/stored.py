@@ -21,6 +21,7 @@ from api.rescoring.corpus import StoredEpisode
 from api.verdicts.recorded import GIVEN
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject
+from detectors.model.safe_json import mapping
 
 PREFERENCES = "preferences.jsonl"
 
@@ -63,7 +64,7 @@ def audited_pairs(verdicts: Sequence[bytes], model: str) -> Iterator[tuple[float
     for body in verdicts:
         one = orjson.loads(body)
         if one.get("kind") == GIVEN:
-            verdict = one.get("verdict") or {}
+            verdict = mapping(one.get("verdict"))
             stage = _scored_by(verdict, model)
             if stage is not None:
                 by_item[one["step"], one["item"]][stage] = float(verdict["score"])

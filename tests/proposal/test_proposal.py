@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from api.cli.main import main
-from api.proposal.candidates import candidates_of, find_origin
+from api.proposal.candidates import candidates_of
 from api.proposal.mining import Proposal, RecordedRun, find_anchor, propose
 from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
-from api.suggestions.event_values import read_body
+from api.suggestions.event_values import find_origin, read_body
 from detectors.model.codec import encode_event
 from detectors.model.types import Event
 from detectors.task.ruleset import compile_task
@@ -443,8 +443,8 @@ def test_what_looks_drawn_in_one_success_is_named() -> None:
 
 def test_the_origin_is_that_of_most_pages() -> None:
     pages = [went("http://b.test/"), went("/a"), went("/b"), went("about:blank")]
-    assert find_origin([log(*episode(pages))]) == ORIGIN
-    assert find_origin([log(*episode([clicked("Buy")]))]) is None
+    assert find_origin(log(*episode(pages))) == ORIGIN
+    assert find_origin(log(*episode([clicked("Buy")]))) is None
 
 
 PARTS = """--x\r

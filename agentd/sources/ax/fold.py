@@ -19,6 +19,7 @@ from agentd.sources.ax.observation import AxObservation
 from agentd.sources.ax.pressing import Pressing
 from agentd.sources.ax.visibility import Visibility
 from agentd.sources.ax.windows import Windows
+from detectors.model.optional_values import drop_empty
 
 SWITCHES = frozenset(("checked", "selected", "expanded", "pressed"))
 CHECKABLE = frozenset(
@@ -152,8 +153,7 @@ class DesktopFold:
         data: dict[str, object] = {"app": app.name}
         if app.toolkit:
             data["toolkit"] = f"{app.toolkit} {message['version']}".strip()
-        if app.pid:
-            data["pid"] = app.pid
+        data |= drop_empty({"pid": app.pid})
         yield AxObservation("app.appeared", data | self._flags())
 
     def _handle_windows(self, message: Message) -> Iterator[AxObservation]:

@@ -55,7 +55,7 @@ class AxSource:
         self._make_fold = make_fold
         self._environ = dict(environ)
         self._kinds = reported_kinds(plan)
-        self._masker = Masker(plan.get("mask") or ())
+        self._masker = Masker(plan.get("mask", ()))
         self._quiet_s = (plan.get("quiet_ms") or 50) / 1000
         self._remembered = Remembered()
         self._live: _ListenerRun | None = None

@@ -57,7 +57,7 @@ class ClipboardSource:
         self._patience = patience
         self._display = display
         self._words = words
-        self._masker = Masker(plan.get("mask") or ())
+        self._masker = Masker(plan.get("mask", ()))
         self._live: tuple[SourceThread, _ClipboardWatch] | None = None
         self._late = False
 

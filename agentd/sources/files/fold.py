@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from agentd.sources.files.facts import FileFacts, FileGlance
 from agentd.sources.files.names import PARTIAL, mark_beside, scaffold
 from agentd.sources.files.tree import PathTree
+from detectors.model.optional_values import entries_without_none
 
 Op = Literal["appeared", "written", "closed", "arrived", "moved", "gone"]
 When = Literal["now", "soon", "rested", "left"]
@@ -534,11 +535,9 @@ def describe(path: str, facts: FileFacts) -> dict[str, object]:
     data = _named(path) | {"size": facts.size, "sha256": facts.sha256}
     if facts.link is not None:
         return data | {"link": facts.link}
-    data["mode"] = f"{facts.mode:04o}"
-    if facts.mime is not None:
-        data["mime"] = facts.mime
-    if facts.links > 1:
-        data["links"] = facts.links
-    if facts.unread is not None:
-        data["unread_reason"] = facts.unread
-    return data
+    optional = {
+        "mime": facts.mime,
+        "links": facts.links if facts.links > 1 else None,
+        "unread_reason": facts.unread,
+    }
+    return data | {"mode": f"{facts.mode:04o}"} | entries_without_none(optional)

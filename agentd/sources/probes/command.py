@@ -16,6 +16,7 @@ from typing import Any
 
 from agentd.sources.probes.answer import ProbeAnswer, ProbeFailedError, text_of
 from detectors.model.kinds.limits import MAX_PROBE_BYTES
+from detectors.model.optional_values import pick_keys
 
 _KEPT = (
     "PATH HOME USER LANG LC_ALL TZ TMPDIR DISPLAY XAUTHORITY XDG_RUNTIME_DIR"
@@ -39,7 +40,7 @@ class CommandProbe:
         budget."""
         if not self._allowed:
             raise ProbeFailedError("the daemon was not started with --allow-commands")
-        env = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        env = pick_keys(os.environ, _KEPT)
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,

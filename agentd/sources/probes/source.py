@@ -76,9 +76,9 @@ class ProbesSource:
                 budget_s=spec["budget_ms"] / 1000,
                 asks=make[spec["kind"]](spec),
             )
-            for spec in plan.get("probes") or ()
+            for spec in plan.get("probes", ())
         ]
-        self._masker = Masker(plan.get("mask") or ())
+        self._masker = Masker(plan.get("mask", ()))
         self._sink: Sink | None = None
         self._blind: set[str] = set()
         self._turn = asyncio.Lock()

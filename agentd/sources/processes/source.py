@@ -16,6 +16,7 @@ from agentd.masking import Masker
 from agentd.sources.processes.connector import ANSWER_S, Connector, ProcessMessage
 from agentd.sources.processes.fold import ProcessFold, ProcessObservation
 from agentd.sources.processes.look import ProcessFacts, is_kernels, look, look_at_all, now, pids
+from detectors.model.optional_values import pick_keys
 
 POLL_S = 0.1
 """How often /proc is looked at where the kernel does not report, in seconds."""
@@ -46,7 +47,7 @@ class ProcessesSource:
     ) -> None:
         self._patience = patience
         self._whose = whose
-        self._masker = Masker(plan.get("mask") or ())
+        self._masker = Masker(plan.get("mask", ()))
         self._ask_kernel = ask_kernel
         self._live: tuple[SourceThread, _ProcessWatch] | None = None
         self._told: dict[int, dict[str, object]] = {}
@@ -59,7 +60,7 @@ class ProcessesSource:
     def _follow(self, kind: str, data: Mapping[str, Any]) -> None:
         """Remember which processes were told, for a restart of the source."""
         if kind == "process.started":
-            self._told[data["pid"]] = {name: data[name] for name in ("pid", "name") if name in data}
+            self._told[data["pid"]] = pick_keys(data, ("pid", "name"))
         elif kind == "process.ended":
             self._told.pop(data["pid"], None)
 

@@ -57,10 +57,10 @@ class ReaderSource:
         patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
         self._patience = patience
-        self._wishes = [Wish(**asked) for asked in plan.get("file_reads") or ()]
+        self._wishes = [Wish(**asked) for asked in plan.get("file_reads", ())]
         self._paths = dict(files)
         self._own = tuple(own)
-        self._masker = Masker(plan.get("mask") or ())
+        self._masker = Masker(plan.get("mask", ()))
         self._roots: dict[str, Root] = {}
         self._known: dict[Spot, Stamp] = {}
         self._told: set[Spot] = set()

@@ -32,7 +32,7 @@ def screen_source(settings: DaemonSettings, plan: EpisodePlan) -> ScreenSource:
         settings.screens,
         settings.screens_max,
         tells=settings.visual,
-        regions=tuple(plan.get("regions") or ()),
+        regions=tuple(plan.get("regions", ())),
         texts=text_regions(plan),
         patience=settings.patience,
     )
@@ -46,9 +46,9 @@ def text_regions(plan: EpisodePlan) -> TextRegions:
         require_extra("a task with screen_text", "ocr", "onnxruntime", "rapidocr")
         from agentd.sources.screen.text_reader import TextReader
 
-        return TextReader(Masker(plan.get("mask") or ()))
+        return TextReader(Masker(plan.get("mask", ())))
 
-    asked = plan.get("text_regions") or ()
+    asked = plan.get("text_regions", ())
     return TextRegions(frozenset(tuple(region) for region in asked), make)
 
 

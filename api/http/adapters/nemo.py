@@ -29,6 +29,7 @@ from api.scoring.responses import calls_tools, response_text
 from api.scoring.score import SampleScore
 from api.scoring.scorer import ScoredSample
 from detectors.model.json_value import object_or_empty
+from detectors.model.optional_values import drop_keys, pick_keys
 
 SHARED_KINDS = {404: "session_lost", 422: "verifier_error", 503: "transport_unreachable"}
 
@@ -61,7 +62,7 @@ async def _is_strict(request: Request) -> bool:
 def _row_of(body: dict[str, object]) -> dict[str, object]:
     """The data set's row in a body, without what the policy was asked and answered."""
     others = ("response", "responses_create_params")
-    return {name: value for name, value in body.items() if name not in others}
+    return drop_keys(body, others)
 
 
 def _ours(row: dict[str, object]) -> dict[str, object]:
@@ -70,7 +71,7 @@ def _ours(row: dict[str, object]) -> dict[str, object]:
     named = row.get("episode_id")
     rollout = named.get("rollout_id") if isinstance(named, dict) else named
     ours = isinstance(rollout, str) and rollout.startswith("ep_")
-    return row if ours else {name: value for name, value in row.items() if name != "episode_id"}
+    return row if ours else drop_keys(row, ("episode_id",))
 
 
 @dialect.post("/seed_session", summary="NeMo Gym: begin a rollout", **_POST)
@@ -259,7 +260,7 @@ async def close(
 async def close_session(sent: NemoBody) -> Response:
     """Nothing is kept of a session but the cookie; unknown ones succeed."""
     body = _members_of(sent)
-    response = answer({name: body[name] for name in ("resources_session_id",) if name in body})
+    response = answer(pick_keys(body, ("resources_session_id",)))
     response.delete_cookie(COOKIE)
     return response
 

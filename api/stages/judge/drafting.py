@@ -245,10 +245,8 @@ def _find_same(
     criterion: DraftCriterion, others: Iterable[DraftCriterion]
 ) -> DraftCriterion | None:
     """Return the first of the others whose words are nearly the criterion's; None where none is."""
-    for other in others:
-        if overlap(criterion.text, other.text) >= OVERLAP:
-            return other
-    return None
+    alike = (other for other in others if overlap(criterion.text, other.text) >= OVERLAP)
+    return next(alike, None)
 
 
 def _without_cascades(

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from api.stages.base import Question
 from api.stages.judge.cleaning import clean
 from api.stages.judge.flags import STRONG, flags
+from detectors.model.json_value import list_or_empty
+from detectors.model.optional_values import drop_keys
 from detectors.model.types import Event, Json
 
 UNSHOWN = frozenset(
@@ -118,8 +120,8 @@ class EventFacts:
     def pointer(self, event: Event, step: int, log: Mapping[int, Event]) -> Fact:
         """Return submitted evidence as a fact: of what it points to what ``log`` has before it, and
         how many of its pointers lead nowhere."""
-        named = [seq for seq in event.data.get("events") or () if type(seq) is int]
-        named += _of_pictures(log, set(event.data.get("pictures") or ()))
+        named = [seq for seq in list_or_empty(event.data.get("events")) if type(seq) is int]
+        named += _of_pictures(log, set(list_or_empty(event.data.get("pictures"))))
         keys: dict[str, None] = {}
         for seq in named:
             is_before = seq < event.seq and seq in log
@@ -147,9 +149,8 @@ class EventFacts:
             return self._tab_name(value) if name == "tab" else self.text(value)
         if isinstance(value, Mapping):
             members: dict[str, Json] = {}
-            for key, inner in value.items():
-                if key != "path":
-                    members[self.text(str(key))] = self._value("", inner)
+            for key, inner in drop_keys(value, ("path",)).items():
+                members[self.text(str(key))] = self._value("", inner)
             return members
         if isinstance(value, list | tuple):
             return [self._value("", inner) for inner in value[:MAX_ITEMS]]
@@ -158,9 +159,11 @@ class EventFacts:
 
 def _of_pictures(log: Mapping[int, Event], hashes: set[Json]) -> Iterator[int]:
     """Yield the numbers of the log's pictures that have one of these hashes."""
-    for seq, event in log.items():
-        if event.kind == PICTURE and event.data.get("sha256") in hashes:
-            yield seq
+    yield from (
+        seq
+        for seq, event in log.items()
+        if event.kind == PICTURE and event.data.get("sha256") in hashes
+    )
 
 
 def facts_of(question: Question, reader: EventFacts) -> list[Fact]:
@@ -234,10 +237,9 @@ def texts(data: Json) -> Iterator[str]:
     if isinstance(data, str):
         yield data
     elif isinstance(data, Mapping):
-        for key, value in data.items():
-            if key != "tab":
-                yield str(key)
-                yield from texts(value)
+        for key, value in drop_keys(data, ("tab",)).items():
+            yield str(key)
+            yield from texts(value)
     elif isinstance(data, list):
         for value in data:
             yield from texts(value)

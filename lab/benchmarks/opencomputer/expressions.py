@@ -7,6 +7,7 @@ import ast
 from collections.abc import Callable
 
 from detectors.model.json_value import JsonObject, JsonValue
+from detectors.model.optional_values import without_none
 from lab.benchmarks.opencomputer.base import UntoldCheckError, all_of, any_of
 
 Leaf = Callable[[ast.expr], JsonObject | None]
@@ -26,7 +27,7 @@ def condition(tree: ast.expr, leaf: Leaf) -> JsonObject | None:
     if not isinstance(tree, ast.BoolOp):
         return leaf(tree)
     parts = [condition(part, leaf) for part in tree.values]
-    found = [part for part in parts if part is not None]
+    found = without_none(parts)
     is_whole = len(found) == len(parts)
     if isinstance(tree.op, ast.Or):
         return any_of(*found) if is_whole else None

@@ -22,6 +22,7 @@ from detectors.model.json_value import (
     JsonObject,
     JsonTypeError,
     JsonValue,
+    as_items,
     require_object,
     require_text,
 )
@@ -200,7 +201,7 @@ def _whole(answer: JsonValue, path: Path) -> JsonObject:
 
 
 def _many(value: JsonValue) -> Sequence[JsonValue]:
-    return value if isinstance(value, list) else [value]
+    return as_items(value)
 
 
 def _spec(

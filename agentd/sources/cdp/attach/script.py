@@ -62,14 +62,14 @@ class PageScript(NamedTuple):
             f"b{secrets.token_hex(8)}",
             secrets.token_hex(16),
             tuple(kind for kind in PAGE if kind in kinds),
-            tuple(plan.get("attributes") or ()),
+            tuple(plan.get("attributes", ())),
             bool(plan.get("around")) or "text.appeared" in kinds,
-            tuple(plan.get("mask") or ()),
+            tuple(plan.get("mask", ())),
             bool(plan.get("visual")),
-            tuple(plan.get("elements") or ()),
+            tuple(plan.get("elements", ())),
             bool(plan.get("points")),
-            "fields" in (plan.get("around") or ()),
-            tuple(plan.get("selectors") or ()),
+            "fields" in plan.get("around", ()),
+            tuple(plan.get("selectors", ())),
         )
 
     def source(self, *, initial: bool) -> str:

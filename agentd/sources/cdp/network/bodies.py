@@ -15,6 +15,7 @@ from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH
 from agentd.sources.cdp.state.masking import Secrets, mask_body
 from agentd.sources.cdp.state.protocol import RequestData
 from detectors.model.kinds.network import MAX_UPLOADS
+from detectors.model.optional_values import drop_keys, without_none
 
 SMALL_FILE = 4096
 """Bytes of a text file in an upload that are reported; of other files only name and size are."""
@@ -29,7 +30,7 @@ def bytes_of(about: RequestData) -> bytes | None:
     entries = about.get("postDataEntries")
     if entries:
         parts = [_decoded(entry.get("bytes", "")) for entry in entries]
-        return None if None in parts else b"".join(part for part in parts if part is not None)
+        return None if None in parts else b"".join(without_none(parts))
     text = about.get("postData")
     return None if text is None else str(text).encode("utf-8", "replace")
 
@@ -139,7 +140,7 @@ def _mask_body_again(body: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
         return body | {"text": mask_body(body["text"], body.get("mime", ""), secrets)}
     if is_clean(_decoded(body.get("base64", "")) or b"", secrets):
         return body
-    return {key: value for key, value in body.items() if key != "base64"} | {"text": MASK}
+    return drop_keys(body, ("base64",)) | {"text": MASK}
 
 
 def is_clean(raw: bytes, secrets: Secrets) -> bool:

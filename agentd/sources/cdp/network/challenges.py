@@ -15,6 +15,7 @@ from typing import Any
 from agentd.sources.cdp.network.headers import header
 from agentd.sources.cdp.state.protocol import ResponseData
 from agentd.sources.cdp.state.state import CdpObservation
+from detectors.model.optional_values import pick_keys
 
 _SCHEME = re.compile(r"^\s*([A-Za-z][A-Za-z0-9-]*)")
 _REALM = re.compile(r'\brealm\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))', re.IGNORECASE)
@@ -29,9 +30,7 @@ def emit_challenge(base: dict[str, Any], answer: ResponseData) -> Iterator[CdpOb
     found = _SCHEME.match(text)
     if found is None:
         return
-    data: dict[str, Any] = {
-        name: base[name] for name in ("tab", "frame", "request", "url") if name in base
-    }
+    data: dict[str, Any] = pick_keys(base, ("tab", "frame", "request", "url"))
     data["scheme"] = found[1].lower()
     if realm := _REALM.search(text):
         data["realm"] = re.sub(r"\\(.)", r"\1", realm[1] if realm[1] is not None else realm[2])[

@@ -12,6 +12,7 @@ from typing import Any
 
 from agentd.sources.cdp.state.masking import Secrets
 from agentd.sources.cdp.state.protocol import Headers
+from detectors.model.optional_values import drop_empty
 
 MAX_HEADER_LENGTH = 4096
 MAX_HEADERS = 200
@@ -27,12 +28,8 @@ class Hop:
 
     def fields(self) -> dict[str, Any]:
         """What an event says of them: {headers?, answer?: {headers}}."""
-        fields: dict[str, Any] = {}
-        if self.sent:
-            fields["headers"] = self.sent
-        if self.answer:
-            fields["response"] = {"headers": self.answer}
-        return fields
+        response = drop_empty({"headers": self.answer})
+        return drop_empty({"headers": self.sent, "response": response})
 
 
 @dataclass(slots=True)

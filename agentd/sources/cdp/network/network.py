@@ -34,11 +34,11 @@ from agentd.sources.cdp.network.request_table import (
     RequestTable,
 )
 from agentd.sources.cdp.network.requests import (
-    CACHES,
     READS,
     STREAM,
     Held,
     Request,
+    answer_source,
     base_of,
     type_of,
 )
@@ -338,11 +338,7 @@ class Network:
             "status": answer["status"],
             "location": browser.secrets.mask_url(location),
         }
-        by = answers.source_of(answer, extra=has_extra_info)
-        if by in CACHES:
-            hop["cached"] = True
-        if by:
-            hop["served_from"] = by
+        hop |= answer_source(answers.source_of(answer, extra=has_extra_info))
         if len(request.hops) < MAX_HOPS:
             request.hops.append(hop)
         self._note_answer_headers(browser, request, answer, due=bool(has_extra_info))

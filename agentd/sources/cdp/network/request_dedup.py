@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentd.sources.cdp.network.requests import Request
+from detectors.model.optional_values import drop_keys, pick_keys
 
 
 def join(requests: dict[str, Request], number: str, request: Request) -> None:
@@ -66,8 +67,8 @@ def stand_in(page: Request, inner: Request) -> None:
     the page asked."""
     # That it left is reported already by its own number, where it was known before the page's.
     keys = ("tab", "frame") if "twin" in page.waits else ("tab", "frame", "request")
-    place: dict[str, Any] = {key: page.base[key] for key in keys if key in page.base}
-    inner.base = place | {key: value for key, value in inner.base.items() if key not in place}
+    place: dict[str, Any] = pick_keys(page.base, keys)
+    inner.base = place | drop_keys(inner.base, place)
     inner.kind, inner.outer, inner.page = page.kind, "", page
     # That it was sent is reported by the page's.
     inner.later = [held for held in inner.later if held.seen.kind != "request.sent"]

@@ -12,6 +12,7 @@ from agentd.sources.cdp.network.requests import STREAM, Held, Request
 from agentd.sources.cdp.state.capture_plan import NOBODY
 from agentd.sources.cdp.state.protocol import LoadingFailed
 from agentd.sources.cdp.state.state import BrowserState, CdpObservation
+from detectors.model.optional_values import drop_empty, entries_without_none
 
 _ABORTED = "net::ERR_ABORTED"
 _WITHOUT_A_CONNECTION = frozenset(
@@ -58,8 +59,7 @@ class RequestEnds:
         if "request.response_started" not in self._table.plan.kinds or request.status is None:
             return
         data = request.about() | {"status": request.status} | request.answered()
-        if request.answer_mime:
-            data["mime"] = request.answer_mime
+        data |= drop_empty({"mime": request.answer_mime})
         yield CdpObservation("request.response_started", data)
 
     def finish(
@@ -107,17 +107,11 @@ class RequestEnds:
         """Report that no whole answer came, and how. What may change something at the server and
         went out was sent, whatever came of its answer: that is waited for, where the network may
         still say so."""
-        data = request.about() | failure
-        status = request.status if request.status is not None else request.wire_status
-        if status is not None:
-            data["status"] = status
-        if request.hops:
-            data["hops"] = list(request.hops)
-        data |= request.answered()
         sent = request.wire.is_sent(request.hop)
-        if sent:
-            data["sent"] = True
-        elif request.writes and may_have_gone_out(failure):
+        status = request.status if request.status is not None else request.wire_status
+        data = request.about() | failure | entries_without_none({"status": status})
+        data |= drop_empty({"hops": [*request.hops], **request.answered(), "sent": sent})
+        if not sent and request.writes and may_have_gone_out(failure):
             if self._table.live:
                 request.waits.add("wire")
             elif not self._table.has_wire:  # a log without the network's own word of any request
@@ -151,17 +145,14 @@ class RequestEnds:
 
 def _finished_fields(request: Request, status: int, *, aborted: bool) -> dict[str, Any]:
     """Make the data of a `request.finished`."""
-    data = request.about() | {"status": status}
-    if request.answer_mime:
-        data["mime"] = request.answer_mime
-    if request.hops:
-        data["hops"] = list(request.hops)
-    data |= request.answered()
-    if request.left:
-        data["document_gone"] = True
-    if aborted:
-        data["aborted"] = True
-    return data
+    optional = {
+        "mime": request.answer_mime,
+        "hops": list(request.hops),
+        **request.answered(),
+        "document_gone": request.left,
+        "aborted": aborted,
+    }
+    return request.about() | {"status": status} | drop_empty(optional)
 
 
 def _is_taken(request: Request, params: LoadingFailed) -> bool:
@@ -179,11 +170,9 @@ def may_have_gone_out(failure: Mapping[str, object]) -> bool:
 
 def _failure_fields(params: LoadingFailed) -> dict[str, Any]:
     """How a request failed: {error, canceled?, blocked?}."""
-    failure: dict[str, Any] = {"error": params.get("errorText", "")}
-    if params.get("canceled"):
-        failure["canceled"] = True
-    if reason := params.get("blockedReason"):
-        failure["blocked"] = reason
-    elif status := params.get("corsErrorStatus"):
-        failure["blocked"] = status["corsError"]
-    return failure
+    by_cors = params.get("corsErrorStatus", {}).get("corsError")
+    optional = {
+        "canceled": params.get("canceled"),
+        "blocked": params.get("blockedReason") or by_cors,
+    }
+    return {"error": params.get("errorText", ""), **drop_empty(optional)}

@@ -18,6 +18,7 @@ from agentd.sources.cdp.state.capture_plan import ALWAYS, IF_TAKEN, NOBODY
 from agentd.sources.cdp.state.masking import Secrets
 from agentd.sources.cdp.state.protocol import RequestWillBeSent
 from agentd.sources.cdp.state.state import CdpObservation, SessionState
+from detectors.model.optional_values import drop_empty
 
 
 @dataclass(slots=True)
@@ -171,22 +172,14 @@ class Request:
 
     def about(self) -> dict[str, Any]:
         """What every observation of its end says: base, type, via, whether a cache answered."""
-        data = self.base | {"type": self.kind}
-        if self.via:
-            data["via"] = self.via
-        return data
+        return self.base | {"type": self.kind} | drop_empty({"via": self.via})
 
     def answered(self) -> dict[str, Any]:
         """What is known of who answered."""
         by = self.answered_by
         if not by and self.wire_status == 304 and self.status != 304:
             by = "revalidated"
-        data: dict[str, Any] = {}
-        if by in CACHES:
-            data["cached"] = True
-        if by:
-            data["served_from"] = by
-        return data
+        return answer_source(by)
 
 
 PARTS = frozenset(
@@ -202,6 +195,11 @@ READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _EMPTY = frozenset((204, 205, 304))
 STREAM = "EventSource"
 CACHES = frozenset(("memory", "disk", "prefetch", "cache_storage"))
+
+
+def answer_source(by: str) -> dict[str, Any]:
+    """What an event says of who answered, whom ``by`` names; nothing for an empty name."""
+    return drop_empty({"cached": by in CACHES, "served_from": by})
 
 
 def type_of(params: RequestWillBeSent) -> str:

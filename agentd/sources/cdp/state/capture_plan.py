@@ -65,14 +65,14 @@ class CapturePlan:
         return cls(
             _filter(plan, "request_bodies"),
             _filter(plan, "response_bodies"),
-            frozenset(name.lower() for name in plan.get("request_headers") or ()),
-            frozenset(name.lower() for name in plan.get("response_headers") or ()),
+            frozenset(name.lower() for name in plan.get("request_headers", ())),
+            frozenset(name.lower() for name in plan.get("response_headers", ())),
             reported_kinds(plan),
             _hears(plan),
             _guards(plan, "request."),
-            tuple(plan.get("mask") or ()),
+            tuple(plan.get("mask", ())),
             int(plan.get("visual") or 0),
-            frozenset(plan.get("cookies") or ()),
+            frozenset(plan.get("cookies", ())),
             int(plan.get("tree_bytes") or 0),
             _guards(plan, "message."),
         )
@@ -117,7 +117,7 @@ def _hears(plan: EpisodePlan) -> bool:
     kinds = plan.get("hears")
     if kinds is None:
         return True
-    also = plan.get("also") or ()
+    also = plan.get("also", ())
     return any(kind.startswith(("request.", "message.")) for kind in (*kinds, *also))
 
 
@@ -133,7 +133,7 @@ def _guards(plan: EpisodePlan, kind: str) -> bool:
 def _filter(plan: EpisodePlan, name: _Bodies) -> WantsBody:
     """Return a function that says of a request whether anybody asks for its body, even if it is
     refused."""
-    entries = [Asked(entry, plan.get("origin")) for entry in plan.get(name) or ()]
+    entries = [Asked(entry, plan.get("origin")) for entry in plan.get(name, ())]
     if not entries:
         return _none
 

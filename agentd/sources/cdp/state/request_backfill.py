@@ -34,6 +34,7 @@ from agentd.sources.cdp.state.state import (
     SessionState,
     remember,
 )
+from detectors.model.optional_values import pick_keys
 
 MAX_REQUESTS = 2000
 """Requests that are looked at; a page that has more was listened to long ago."""
@@ -416,11 +417,7 @@ class Arrival:
         self._sent[number] = None
         self.completed[number] = url
         about = {"url": url, "method": "GET", "headers": {}}
-        kept = {
-            name: params[name]
-            for name in ("loaderId", "frameId", "type", "timestamp")
-            if name in params
-        }
+        kept = pick_keys(params, ("loaderId", "frameId", "type", "timestamp"))
         return Message("Network.requestWillBeSent", {**kept, "requestId": number, "request": about})
 
     def _made_up(

@@ -15,6 +15,7 @@ import orjson
 
 from agentd.sources.cdp.transport.carrier import Carrier, Inbox
 from common.devtools_messages import Message, decode_message
+from detectors.model.safe_json import mapping
 
 OWN = 1 << 30
 """The tunnel numbers its own commands from here on; whoever speaks through it stays below."""
@@ -78,7 +79,7 @@ class Tunnel:
         if number is not None:
             yield from self._reply(session, number, message)
             return
-        params = message.get("params") or {}
+        params = mapping(message.get("params"))
         if method == "Target.receivedMessageFromTarget":
             if params["sessionId"] in self._parents:
                 yield from self._unpack(params["sessionId"], decode_message(params["message"]))

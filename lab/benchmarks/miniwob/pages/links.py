@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborNode
 
+from detectors.model.optional_values import without_none
 from lab.benchmarks.miniwob.conditions import SUBMIT, Condition, any_of, click_condition, then
 from lab.benchmarks.miniwob.instance import Instance, attribute, text
 from lab.benchmarks.miniwob.plan import PagePlan
@@ -27,7 +28,7 @@ def link_in_section(instance: Instance) -> PagePlan:
     wanted = instance.quoted[0]
     take = click_condition(text=wanted, tag="span")
     links = [node for node in instance.all(LINK) if text(node) == wanted]
-    panels = [panel for panel in map(_panel, links) if panel is not None]
+    panels = without_none(map(_panel, links))
     hidden = [panel for panel in panels if attribute(panel, "aria-hidden") == "true"]
     has_to_be_opened = len(hidden) == len(links)
     steps: list[tuple[str, Condition]] = []
