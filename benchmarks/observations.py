@@ -11,12 +11,13 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from playwright.async_api import Page, async_playwright
 
 from agentd.core.logs import set_up_quietly
+from agentd.core.plan import EpisodePlan
 from agentd.core.source import FenceLateError
 from agentd.sources.cdp import CdpSource
 from benchmarks.figures import LOWER, NEITHER
@@ -79,7 +80,7 @@ async def _ends_of_steps(
         if kind == "visual.tree_recorded" and (data.get("tree") or "tree" not in data):
             seen.append(len(orjson.dumps(data)))
 
-    source = CdpSource(endpoint, None, plan)
+    source = CdpSource(endpoint, None, cast(EpisodePlan, plan))
     is_ready = asyncio.Event()
     running = asyncio.create_task(source.run(sink, is_ready.set))
     await is_ready.wait()

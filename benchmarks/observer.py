@@ -9,10 +9,11 @@ daemon does, in turns with a page without one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from agentd.core.plan import EpisodePlan
 from agentd.sources.cdp.attach.script import PageScript
 from benchmarks.browser import FLAGS
 from benchmarks.figures import LOWER, NEITHER, RATIO, Wanted, at_most
@@ -134,7 +135,7 @@ def once(page: Page, plan: Mapping[str, Any] | None, seconds: float) -> tuple[fl
     session = page.context.new_cdp_session(page)
     page.set_content(PAGE)
     if plan is not None:
-        script = PageScript.new(plan)
+        script = PageScript.new(cast(EpisodePlan, plan))
         frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         world = session.send(
             "Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world}

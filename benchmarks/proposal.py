@@ -13,14 +13,15 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from api.core.intervals import wilson
-from api.proposal.candidates import find_origin
 from api.proposal.mining import RecordedRun, propose
 from api.proposal.slots import InstructionTemplate, NoTemplateError, find_template, read_values
 from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.replay.task_tests import read_log
+from api.suggestions.event_values import find_origin
 from api.tasks.task_files import BadTaskError, load_task_yaml
 from detectors.engine.engine import Engine
 from detectors.task.ruleset import compile_task
@@ -165,7 +166,7 @@ def judge(learned: Sequence[PageRun], unseen: Sequence[PageRun]) -> PageCounts:
     ]
     good = [log for log, run in zip(logs, learned, strict=True) if run.is_right]
     bad = [log for log, run in zip(logs, learned, strict=True) if not run.is_right]
-    origin = find_origin([log.events for log in good])
+    origin = find_origin(chain.from_iterable(log.events for log in good))
     head = TaskHead("proposal", template.text, origin, good[0].values)
     counts = RecordingCounts(len(good), len(bad))
     proposal = propose(good, bad, origin, template.text)
@@ -223,7 +224,7 @@ def count_verdict(counts: PageCounts, is_right: bool, is_paid: bool | None) -> N
 def _read(run: PageRun) -> RecordedRun:
     """Read a run; each had a server, and so an origin, of its own."""
     events = read_log(run.file).events
-    return RecordedRun(run.file.name, events, origin=find_origin([events]))
+    return RecordedRun(run.file.name, events, origin=find_origin(events))
 
 
 def _row(page: str, counts: PageCounts) -> str:

@@ -39,13 +39,13 @@ Folders = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]
 class SyncOwned(Protocol):
     """A page, context or browser of Playwright without asyncio."""
 
-    def close(self, *args: object, **named: object) -> None: ...
+    def close(self) -> None: ...
 
 
 class AsyncOwned(Protocol):
     """A page, context or browser of Playwright on asyncio, or of pyppeteer."""
 
-    def close(self, *args: Any, **named: Any) -> Coroutine[object, None, None]: ...
+    def close(self) -> Coroutine[Any, Any, None]: ...
 
 
 @overload

@@ -46,8 +46,10 @@ KINDS = (
 HIDDEN = "#reward-display, #click-canvas { display: none !important }"
 DONE = "() => WOB_DONE_GLOBAL === true"
 
-FAILURES = (Error, IndexError, KeyError, StopIteration, ValueError, AssertionError, AgentdError)
-FAILURES += (BadSourceError, UnobservableError)
+FAILURES = (
+    *(Error, IndexError, KeyError, StopIteration, ValueError, AssertionError, AgentdError),
+    *(BadSourceError, UnobservableError),
+)
 """What leaves out one instance of a page: its script does not know it, or nobody can judge it."""
 
 
@@ -135,8 +137,16 @@ class Recorder:
                     break
             paid = reward(page) if page.evaluate(DONE) else 0.0
         page.close()
-        line = {"id": self._id(run), "file": file.name, "group": family(self._name), "way": way}
-        line |= {"noise": noise, "paid": paid, "success": paid >= WHOLE, "task": task}
+        line = {
+            "id": self._id(run),
+            "file": file.name,
+            "group": family(self._name),
+            "way": way,
+            "noise": noise,
+            "paid": paid,
+            "success": paid >= WHOLE,
+            "task": task,
+        }
         for index in (
             (self._index,) if "probes" in task else (self._index, self._out / "events.jsonl")
         ):

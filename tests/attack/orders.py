@@ -90,7 +90,10 @@ ANSWERED = {"answer_matches": {"text": {"money": 39, "currency": "EUR"}}}
 ORDERED = {
     "request_accepted": {"method": "POST", "url": "/orders", "body": {"name": "Ada Lovelace"}}
 }
-POSTED = {"kind": "request.finished", "where": {"method": "POST", "url": f"{ORIGIN}/orders"}}
+POSTED: dict[str, Any] = {
+    "kind": "request.finished",
+    "where": {"method": "POST", "url": f"{ORIGIN}/orders"},
+}
 
 
 def goal(when: Any, **more: Any) -> list[dict[str, Any]]:

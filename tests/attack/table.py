@@ -102,7 +102,7 @@ def tables(groups: list[AttackedGroup]) -> str:
         ]
         for group in groups
     ]
-    sums = [sum(int(row[n]) for row in rows) for n in range(1, 6)]
+    sums = [sum(int(str(row[n])) for row in rows) for n in range(1, 6)]
     counts = CoverageTable(
         "Attack",
         (

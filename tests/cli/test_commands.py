@@ -78,7 +78,7 @@ def type_of(argument: Argument) -> Any:
 def right_value(argument: Argument) -> str:
     if get_origin(type_of(argument)) is Literal:
         default = argument.field_info.default
-        return next(text for text in get_args(type_of(argument)) if text != default)
+        return str(next(text for text in get_args(type_of(argument)) if text != default))
     return RIGHT.get(str(argument.parameter.metavar), "x")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ def told(*messages: Message, masker: Masker | None = None) -> list[tuple[str, An
     return [(say.kind, short(say.data)) for say in said]
 
 
-def short(data: dict[str, Any]) -> Any:
+def short(data: Mapping[str, Any]) -> Any:
     for name in ("text", "value", "state", "title", "part", "by"):
         if name in data:
             extra = tuple(key for key in ("initial", "baseline", "cut") if data.get(key))
@@ -283,7 +284,8 @@ def test_what_was_activated(name: str) -> None:
     messages, wanted = PRESSED[name]
     fold = DesktopFold()
     feed_all(fold, [*START, *BOX])
-    said = [say.data for say in feed_all(fold, messages) if say.kind == "widget.activated"]
+    told = feed_all(fold, messages)
+    said: list[Any] = [say.data for say in told if say.kind == "widget.activated"]
     assert [f"{data['widget']['name']} {data['by']}" for data in said] == wanted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -31,6 +32,10 @@ async def click(watch: Watch, role: str, name: str) -> None:
         watch.desktop.do, "mousemove", str(x), str(y), "sleep", "0.1", "click", "1"
     )
     await watch.seal()
+
+
+def is_activated(watch: Watch, count: int) -> bool:
+    return len(activated(watch)) == count
 
 
 def activated(watch: Watch) -> list[tuple[str, str, str]]:
@@ -87,7 +92,7 @@ async def test_buttons_of_gtk_4_by_pointer(desktop: Desktop) -> None:
             await asyncio.to_thread(
                 desktop.do, "mousemove", str(left + x), str(top + y), "sleep", "0.3", "click", "1"
             )
-            await watch.until(lambda number=number: len(activated(watch)) == number)
+            await watch.until(partial(is_activated, watch, number))
         assert {(role, by) for role, _, by in activated(watch)} == {("push button", "pointer")}
         digits = "".join(name.split()[0] for _, name, _ in activated(watch))
         await watch.until(lambda: f"9{digits}" in watch.texts(app="gnome-calculator"))

@@ -7,9 +7,10 @@ import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agentd.core.patience import DEFAULT_PATIENCE, Patience
+from agentd.core.plan import EpisodePlan
 from agentd.core.source import SourceLostError
 from agentd.masking import Masker
 from agentd.sources.ax import AxSource
@@ -34,7 +35,8 @@ class Watch(support.Watch[AxSource]):
         make_fold: Callable[[Masker], DesktopFold],
         patience: Patience,
     ) -> None:
-        super().__init__(AxSource(plan, desktop.environ, self._made, patience))
+        asked = cast(EpisodePlan, plan)
+        super().__init__(AxSource(asked, desktop.environ, self._made, patience))
         self.desktop = desktop
         self._make_fold = make_fold
         self.lost: list[str] = []

@@ -38,10 +38,8 @@ def find(source: Any, role: str, name: str, depth: int = 0) -> Any | None:
 
 def shown(source: Any) -> bool:
     states = source.get_state_set()
-    return (
-        states.contains(Atspi.StateType.SHOWING)
-        and Atspi.Component.get_extents(source, Atspi.CoordType.SCREEN).x >= 0
-    )
+    is_showing = states.contains(Atspi.StateType.SHOWING)
+    return bool(is_showing and Atspi.Component.get_extents(source, Atspi.CoordType.SCREEN).x >= 0)
 
 
 if __name__ == "__main__":
