@@ -219,7 +219,7 @@ def _must_be_ours(packed: bytes, at: int, path: Path | str) -> None:
 def _end_of(packed: bytes, at: int, path: Path | str) -> int:
     """Return where the frame ends that begins at ``at``. Raises `RecordingError` that says what is
     there instead."""
-    if at == 0 and packed.startswith(b"{"):
+    if at == 0 and packed.startswith((b"[", b"{")):
         raise RecordingError(
             f"{path}: byte 0: text, wanted a recording (.mrec); a log of events (.jsonl) is read by"
             f" `milestoned task explain TASK {path}`"

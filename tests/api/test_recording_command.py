@@ -108,6 +108,7 @@ FOUND: list[tuple[str, Callable[[], list[bytes]], int, str]] = [
     ("altered", lambda: altered(b'"not watched"', b'"not witched"'), 1, "the segment from event 5"),
     ("empty", list, 1, "the file is empty"),
     ("no zstd", lambda: [b"not a recording"], 1, "not zstd"),
+    ("lines of events", lambda: [b'[1,1000,"journal","episode.opened",{}]\n'], 1, "task explain TASK"),
     ("zstd of something else", lambda: frames([b"hello\n"]), 1, "header: not JSON"),
     ("rubbish behind", lambda: [*WHOLE, b"rubbish that is no frame at all"], 1, "not zstd"),
     ("clock back", lambda: changed(7, at=1), 1, "event 7: at is 1, after 3000000; wanted a clock that never goes back"),
