@@ -91,7 +91,8 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     found by any of its names. A text field that is not visible while it is filled does not count:
     a second one of the same label pays nothing. Boxes, selects, dates and files always count,
     since pages lay a transparent one over what they draw. Of a value that is longer than is
-    reported, what hangs on the rest is not known.
+    reported, what hangs on the rest is not known. Of a text that the page takes out of the field at
+    once and shows nowhere else, nobody knows whether it refused it: the step is null.
 
     A field without a name and an id, such as a box in a list's row, is found by what stands around
     it, or by its path.

@@ -21,7 +21,9 @@ from detectors.sdk.condition_reads import Read
 from detectors.sdk.cut_off import CUT_OFF, Beginning, find_beginnings, hangs_on, judge_beginning
 from detectors.sdk.uploads import NO_SIZE, UPLOADS, is_one_of, unsized_places
 
-SECRET_VALUE = "the field's value is a secret, kept back"
+SECRET_VALUE = (
+    "the field's value is a secret, kept back, or a text that the page took or refused at once"
+)
 MASKED = "what is asked for is a secret, kept back"
 """Why nobody knows what a daemon masked."""
 SECRET_COPY = "what was copied is a secret, kept back"

@@ -41,9 +41,17 @@ THINGS = """<style>body > * { display: block; margin: 4px }</style>
 <button data-n=15><span aria-hidden=true>★</span> Star</button>
 <label>Age <input data-n=16 type=number></label>
 <div data-n=17 role="nonsense button" tabindex=0>Fallback</div>
-<input data-n=18 type=button value=Plain title=Hint>"""
+<input data-n=18 type=button value=Plain title=Hint>
+<button data-n=19 title="Delete all"></button>
+<a data-n=20 href="#x" title="Delete all"> </a>
+<button data-n=21><img title="Delete all" width=20 height=20></button>
+<button data-n=22><span><iframe title="Delete all" width=20 height=20></iframe></span></button>
+<button data-n=23>Delete<br>all</button>
+<button data-n=24 class=icon></button><style>.icon::before { content: url(data:,) / "Delete all" }</style>
+<button data-n=25><img title="Delete" width=20 height=20 style="visibility: hidden"></button>
+<button data-n=26 aria-label="Delete all" title="no"></button>"""
 ROLES = {"searchBox": "searchbox", "DisclosureTriangle": "button"}
-COUNT = 18
+COUNT = 26
 
 
 async def test_role_and_name_are_those_of_chromes_own_tree(
@@ -69,6 +77,25 @@ async def test_role_and_name_are_those_of_chromes_own_tree(
         role = found["nodes"][0]["role"]["value"]
         tree.append((ROLES.get(role, role), found["nodes"][0]["name"]["value"].strip()))
     assert told == tree
+
+
+async def test_a_place_in_a_picture_has_its_name(browser: Chromium, page: Page, site: Site) -> None:
+    """Chrome's own tree has these below the picture."""
+    body = """<img src="data:," width=200 height=40 usemap="#m"><map name=m>
+      <area shape=rect coords="0,0,100,40" href="#x" alt="Delete all" title=no>
+      <area shape=rect coords="100,0,200,40" href="#x" title="Keep all"></map>"""
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", body))
+        box = await page.locator("img").bounding_box()
+        assert box is not None
+        for x in (50, 150):
+            await page.mouse.click(box["x"] + x, box["y"] + 20)
+        await watch.fence()
+        told = [data["element"] for data in watch.all("element.clicked", trusted=True)]
+    assert [(one["role"], one["name"]) for one in told] == [
+        ("link", "Delete all"),
+        ("link", "Keep all"),
+    ]
 
 
 LIST = CASES / "miniwob" / "pages.json"

@@ -140,6 +140,7 @@ REFUSING = "if (!/^[0-9]*$/.test(this.value)) this.value = ''"
     "texts",
     [
         pytest.param(["abc"], id="into an empty field"),
+        pytest.param(["a"], id="a letter into an empty field"),
         pytest.param(["abc", "x"], id="twice"),
         pytest.param(["12", "x"], id="in place of what it took"),
         pytest.param(["12", "ab"], id="as long as what it took"),
@@ -150,8 +151,8 @@ REFUSING = "if (!/^[0-9]*$/.test(this.value)) this.value = ''"
 async def test_what_a_page_refuses_at_once_was_not_filled_in(
     browser: Chromium, page: Page, site: Site, texts: list[str], way: str
 ) -> None:
-    """Neither a text in place of another, nor one letter more: the page empties the field of a text
-    that it takes as well, but has it elsewhere then."""
+    """Neither a text in place of another, nor one letter more. The page empties the field of a text
+    that it takes as well, so that a text of which no trace is left may have been taken."""
     body = f"""<input id=i aria-label=Code oninput="{REFUSING}; out.append('.')"><p id=out></p>"""
     async with watching(browser) as watch:
         await page.goto(site.page("/", body))
@@ -163,7 +164,65 @@ async def test_what_a_page_refuses_at_once_was_not_filled_in(
             else:
                 await page.keyboard.type(text)
         await fenced(watch)
-        assert {data["value"] for data in watch.all("field.filled")} <= {"", "1", "12"}
+        told = {data["value"] for data in watch.all("field.filled")}
+    assert told - {None} <= {"", "1", "12"}
+    if texts == ["a"] or (way == "typed on" and texts == ["abc"]):
+        assert None not in told, "each letter came into an empty field"
+
+
+TAKING = {
+    "shown": "out.append(this.value.replace(/[ ,]+$/, '')); this.value = ''",
+    "shown with its mark": "out.append(this.value); this.value = ''",
+    "shown elsewhere": "const b = document.createElement('b'); b.textContent = 'To: milk.'; out.append(b); this.value = ''",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["milk", "milk,", "milk, "])
+@pytest.mark.parametrize("taking", TAKING.values(), ids=TAKING)
+async def test_what_is_inserted_at_once_and_taken_at_once_was_filled_in(
+    browser: Chromium, page: Page, site: Site, text: str, taking: str
+) -> None:
+    """In one `input`, as a paste or `insertText` does it: the field holds it at no other moment."""
+    to = {"id": "to", "when": {"field_filled": {"field": "To", "value": "milk"}}}
+    other = {"id": "other", "when": {"field_filled": {"field": "To", "value": "honey"}}}
+    rules = ruleset(to, other, origin=site.url)
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", f'<input id=i aria-label=To oninput="{taking}"><p id=out>'))
+        await page.focus("#i")
+        await page.keyboard.insert_text(text)
+        await fenced(watch)
+        assert await page.input_value("#i") == ""
+        [reward] = run(rules, ("episode.opened", {}), began(0), *watch.seen, ("episode.closed", {}))
+    is_whole = taking == TAKING["shown with its mark"] and text != "milk"
+    held = [data["value"] for data in watch.all("field.filled")]
+    assert [one.strip() for one in held] == [text.strip() if is_whole else "milk", ""]
+    assert [one.id for one in reward.milestones if one.worth] == ([] if is_whole else ["to"])
+    assert reward.reward is not None
+
+
+@pytest.mark.parametrize("way", ["inserted", "typed"])
+@pytest.mark.parametrize("field", ["To", "Note"])
+async def test_a_text_that_goes_without_a_trace_was_taken_or_refused(
+    browser: Chromium, page: Page, site: Site, way: str, field: str
+) -> None:
+    """Kept in a script's variable, perhaps: nobody knows, so a condition on this field is null and
+    one on another is not."""
+    rule = {"id": "m", "when": {"field_filled": {"field": field, "value": "milk"}}}
+    body = """<input id=i aria-label=To oninput="if (this.value.length > 3) { window.kept = this.value; this.value = '' }">
+      <input aria-label=Note>"""
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", body))
+        await page.focus("#i")
+        if way == "typed":
+            await page.keyboard.type("milk", delay=60)
+        else:
+            await page.keyboard.insert_text("milk")
+        await fenced(watch)
+        assert await page.evaluate("window.kept") == "milk"
+        rules = ruleset(rule, origin=site.url)
+        [reward] = run(rules, ("episode.opened", {}), began(0), *watch.seen, ("episode.closed", {}))
+    assert (reward.reward is None) is (field == "To")
+    assert watch.all("field.filled")[-1]["value"] == ""
 
 
 MASKS = {

@@ -180,7 +180,8 @@ class AttributeChanged(OfElement):
 @PAGE.kind("field.filled")
 class FieldFilled(OfElement):
     """A field's value is now this: `value` text (null: a secret, kept back, then `has_value` says
-    whether there is one; list: a multiple select; `cut`: it goes on), `checked` for boxes and
+    whether there is one, or a text that the page took or refused at once; list: a multiple select;
+    `cut`: it goes on), `checked` for boxes and
     radios; `files`: the chosen files' [name, size]; `field`: a key stable within the frame;
     `commit`: on change. `trusted` is false where script set it. `hidden`: the user could not see
     this text field when it was filled: transparent, smaller than 2 pixels, clipped away, or where

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from agentd.sources.cdp.folds import history, leaving
+from agentd.sources.cdp.folds import copies, history, leaving
 from agentd.sources.cdp.state.addresses import bound_address
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, TEXTS, gap
 from agentd.sources.cdp.state.protocol import (
@@ -84,6 +84,7 @@ def handle_navigated_within(
     url = browser.secrets.mask_url(raw)
     name = params["frameId"]
     known = browser.frames.setdefault(name, Frame(session.tab))
+    url = copies.address_of(browser, name, known.parent, known.loader, url)
     # Chrome tells a page's own address this way right after its load: that is no progress.
     if known.url == url:
         return
@@ -250,9 +251,12 @@ def _commit(
         known.parent = frame.get("parentId", known.parent)
         return
     yield from _leave_document(browser, session, frame, known)
-    url = browser.secrets.mask_url(_address(frame))
+    told = browser.secrets.mask_url(_address(frame))
     parent = frame.get("parentId") or (known.parent if known else None)
+    url = copies.address_of(browser, name, parent, loader, told)
     marks = _first_marks(browser, session, url, restored=restored)
+    if copies.is_saved(browser, parent, loader, told):
+        marks.add(copies.SAVED)
     browser.frames[name] = Frame(session.tab, parent, url, loader, marks)
     data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
     # A frame that is met in a tree may come out of the browser's cache with its page.

@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, cast
 
-from agentd.sources.cdp.folds import dialogs, downloads, navigation, page_events, sessions, tabs
+from agentd.sources.cdp.folds import (
+    copies,
+    dialogs,
+    downloads,
+    navigation,
+    page_events,
+    sessions,
+    tabs,
+)
 from agentd.sources.cdp.folds.history import MAX_LATE, release_late, release_waiting
 from agentd.sources.cdp.folds.visual import SAID, Visual
 from agentd.sources.cdp.network import worker_gap
@@ -84,7 +92,7 @@ class Normaliser:
         self._target_handlers: dict[str, TargetHandler] = {
             "Target.attachedToTarget": self._handle_attached,
             "Target.detachedFromTarget": self._handle_detached,
-            "Target.targetCreated": tabs.handle_info,
+            "Target.targetCreated": self._handle_created,
             "Target.targetInfoChanged": self._handle_info_changed,
             "Target.targetDestroyed": tabs.handle_destroyed,
             "Target.targetCrashed": tabs.handle_crashed,
@@ -234,6 +242,8 @@ class Normaliser:
         """Fold one message of a request, and mark the answer of one that was filled in."""
         if method == "Network.requestWillBeSent" and params.get("loaderId") == params["requestId"]:
             remember(self.browser.loaders, params["requestId"], params.get("hasUserGesture", True))
+        if method == "Network.responseReceived" and params.get("loaderId") == params["requestId"]:
+            copies.note_answer(self.browser, params)
         for event in self.network.fold(self.browser, state, method, params):
             completed = state.arrival.completed if state.arrival else ()
             if event.kind == "request.finished" and event.data.get("request") in completed:
@@ -268,6 +278,13 @@ class Normaliser:
     ) -> Iterator[CdpObservation]:
         yield from tabs.handle_info(browser, parent, params)
         yield from sessions.handle_shown(browser, params["targetInfo"])
+        yield from copies.handle_listed(browser, params["targetInfo"])
+
+    def _handle_created(
+        self, browser: BrowserState, parent: str, params: OfTargetInfo
+    ) -> Iterator[CdpObservation]:
+        yield from tabs.handle_info(browser, parent, params)
+        yield from copies.handle_listed(browser, params["targetInfo"])
 
     def _handle_detached(
         self, browser: BrowserState, _parent: str, params: OfSession

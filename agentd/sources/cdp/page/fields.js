@@ -105,6 +105,12 @@ export function openFields({ listenTo, say, describe, secrets, roots, aroundFiel
     say("field.filled", { ...about, ...held, ...extra, ...(extra.trusted && hiddenOf(element)) });
   }
 
+  // It held something that the page took out at once, and nobody knows whether it took that or refused it.
+  function reportUnknown(element) {
+    say("field.filled", { ...state(element, false), value: null, has_value: true, trusted: true, ...hiddenOf(element) });
+    note(element, { print: null, trusted: true });
+  }
+
   // A radio that loses its mark fires no event of its own.
   function reportUnmarked(element, extra) {
     if (element.type !== "radio" || !element.name) return;
@@ -185,6 +191,7 @@ export function openFields({ listenTo, say, describe, secrets, roots, aroundFiel
     look,
     report,
     reportHeld,
+    reportUnknown,
     reportIfChanged,
     reportUnmarked,
     reportStanding,

@@ -27,6 +27,7 @@ export function openFilling(context) {
   function flushInput() {
     clearTimeout(timer);
     timer = null;
+    for (const [element, state] of filled) if (state.trusted && !state.settled) settle(element, state); // its turn may end later
     const told = Array.from(filled, ([element, { settled }]) => [element, trustOf(element), settled]);
     filled.clear();
     for (const [element, trusted, settled] of told) {
@@ -55,26 +56,41 @@ export function openFilling(context) {
   function settle(element, state) {
     const print = fields.printOf(element);
     if (filled.get(element) !== state || typeof print !== "string") return;
-    if (isTaken(element, state.entered, print)) {
-      state.settled = state.entered;
+    const taken = takenText(element, state.entered, print);
+    if (taken) {
+      state.settled = taken;
       return;
     }
     // A page that takes a text at the mark that ends it, such as a comma, empties the field of both.
     const { previous } = state;
     if (print === "" && previous && previous.print !== "" && previous.print !== fields.lastPrint(element))
       fields.reportHeld(element, previous, { trusted: true });
+    else if (print === "" && !state.isDoubted && isEmptied(state.entered)) {
+      state.isDoubted = true;
+      fields.reportUnknown(element);
+    }
     state.previous = undefined;
     state.settled = { print, value: valueOf(element) };
   }
 
   // What the page takes out of the field in its own handlers of the input that made it whole, and not what it refuses
   // or formats: an option that was chosen, or a text that is no shorter than what stood there, of which nothing is left
-  // in the field, and which the page has put elsewhere. A page that refuses a text empties the field as well.
-  function isTaken(element, entered, print) {
-    if (!entered || entered.print === print) return false;
-    if (element.localName === "select") return true;
-    if (print !== "" || entered.before === "" || entered.print.length < entered.before.length) return false;
-    return entered.witness.isElsewhere();
+  // in the field, and which the page has put elsewhere, perhaps without the mark that ended it. A page that refuses a
+  // text empties the field as well.
+  function takenText(element, entered, print) {
+    if (!entered || entered.print === print) return null;
+    if (element.localName === "select") return entered;
+    if (print !== "" || entered.print.length < entered.before.length) return null;
+    const text = entered.witness.findElsewhere();
+    if (text === null) return null;
+    return text === entered.print.trim() ? entered : { ...entered, print: text, value: text };
+  }
+
+  // Whether the page emptied the field of a text, so that nobody knows whether it took or refused it. One letter that
+  // comes into an empty field and goes is what a page refuses.
+  function isEmptied(entered) {
+    if (!entered || entered.print === "" || entered.print.length < entered.before.length) return false;
+    return entered.print.trim().length > 1;
   }
 
   function enteredIn(element) {
@@ -219,10 +235,12 @@ export function openFilling(context) {
   };
 }
 
-// Sees whether the page's own handlers of an input put its text elsewhere into the page.
+// Sees whether the page's own handlers of an input put its text elsewhere into the page, whole or without the marks
+// that end it.
 function openWitness(element, value) {
   const MOST = 500;
   const text = String(value).trim();
+  const texts = [text, text.replace(/[\s,;]+$/, "")].filter((one) => one !== "");
   let seen = [];
   let answer; // once it has ended
   const take = (records) => {
@@ -232,15 +250,17 @@ function openWitness(element, value) {
   for (const root of new Set([document, element.getRootNode()])) {
     observer.observe(root, { subtree: true, childList: true, characterData: true, attributeFilter: ["value"] });
   }
-  function isElsewhere() {
+  // The text that is there, or null.
+  function findElsewhere() {
     if (answer !== undefined) return answer;
     take(observer.takeRecords());
-    return text !== "" && seen.some((record) => newTexts(record).some((one) => one?.includes(text)));
+    const found = seen.flatMap(newTexts);
+    return texts.find((wanted) => found.some((one) => one?.includes(wanted))) ?? null;
   }
   return {
-    isElsewhere,
+    findElsewhere,
     end() {
-      answer = valueOf(element).length === 0 && isElsewhere();
+      answer = valueOf(element).length === 0 ? findElsewhere() : null;
       observer.disconnect();
       seen = [];
     },

@@ -42,7 +42,8 @@ class Frame:
     somebody could see and use it; `asked`: it asked to be left itself; `heard`: what its observer
     held back until it could speak is in; `called`: its scripts called `fetch` or XMLHttpRequest, or
     may have; `waited`: one of them stood still for an answer, where a guard hears requests;
-    `left`: it told that it is left; `crashed`: its renderer is gone.
+    `left`: it told that it is left; `crashed`: its renderer is gone; `saved`: it is a page that was
+    saved to a file, or a part of one.
     """
 
     tab: str
@@ -61,7 +62,8 @@ class Pages:
     ``above``: session of a tab target → its tab ("" until its first page is known), which is named
     after that page; ``tabs``: page target → tab; ``shown``: tab → the page target that is shown,
     where that is another one; ``focused``: tabs that say that they are in front, ``front``: the one
-    that was told; ``several``: more than one say so, which a harness can make them.
+    that was told; ``several``: more than one say so, which a harness can make them; ``sources``:
+    page target → the address of which it shows the source, as the browser lists it.
     """
 
     above: dict[str, str] = field(default_factory=dict)
@@ -70,6 +72,7 @@ class Pages:
     focused: dict[str, None] = field(default_factory=dict)
     front: str = ""
     several: bool = False
+    sources: dict[str, str] = field(default_factory=dict)
 
     def tab(self, target: str) -> str:
         """The tab that a page target stands in."""
@@ -163,7 +166,8 @@ class BrowserState:
     to be told. ``underway``: frame → the navigation that it last began; ``loaders``: documents
     whose request is known, and whether somebody's gesture caused it; ``documents``: those that
     script has put at another address than that from which they were loaded, and the latter;
-    ``errors``: document → why it could not be loaded; ``opening``: tab → the address for which it
+    ``errors``: document → why it could not be loaded; ``archives``: documents that are saved pages;
+    ``opening``: tab → the address for which it
     last opened another; ``titles``: tab → a title and the address that the browser lists it with,
     of which the document was not heard yet;
     ``profiles``: the browser contexts in which there were pages, ``own_profile``: the browser's
@@ -185,6 +189,7 @@ class BrowserState:
     loaders: dict[str, bool] = field(default_factory=dict)
     documents: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
+    archives: dict[str, None] = field(default_factory=dict)
     opening: dict[str, str] = field(default_factory=dict)
     titles: dict[str, tuple[str, str]] = field(default_factory=dict)
     downloads: dict[str, Download] = field(default_factory=dict)
