@@ -13,6 +13,7 @@ from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
 UNSEEN = "a folder came and went, and what came and went in it before it was looked at is not known"
+UNSEEN_IN_NEW = "something came and went in a new folder before it was looked at"
 ANY_NAME = "\x01"
 """Stands for the name of a file that nobody saw: only what matches any name matches it."""
 UNSETTLED = "a program holds a file open under a temporary name, and what it holds is not known"
@@ -27,7 +28,7 @@ class OtherFileChangedArgs:
 
 
 @rule(
-    version=4,
+    version=5,
     component="file",
     hears=(
         "file.created",
@@ -37,6 +38,7 @@ class OtherFileChangedArgs:
         "file.mode_changed",
         "file.vanished",
         "file.unsettled",
+        "folder.created",
         "folder.deleted",
     ),
     args=OtherFileChangedArgs,
@@ -48,27 +50,29 @@ def other_file_changed(event: Event, world: World, args: OtherFileChangedArgs) -
 
     A file that was created and removed before the daemon could read it counts too. A folder that
     came and went, and in which nothing was seen, may have held one: its step is null, unless
-    `allowed` matches all that can be in the folder, such as `tmp/**`. If a program
-    still held a file open under a temporary name (`.swp`, `.part`, `.tmp`) at the close, its
-    content is not known: a step that it could have made worth more, or less, is null. Name in
+    `allowed` matches all that can be in the folder, such as `tmp/**`. So is that of a new folder
+    whose own times say that something came and went in it before the daemon watched it. If a
+    program still held a file open under a temporary name (`.swp`, `.part`, `.tmp`) at the close,
+    its content is not known: a step that it could have made worth more, or less, is null. Name in
     `allowed` what an open editor may keep, such as `*.swp`.
 
     A guard: use it under `none_of`, in an `only_if` or a goal, to require that nothing else
     changed.
     """
     data = event.data
-    if event.kind == "folder.deleted" and data.get("unseen") is not True:
+    is_folder = event.kind in ("folder.created", "folder.deleted")
+    if is_folder and data.get("unseen") is not True:
         return
     if not is_met(args.root, data.get("root")):
         return
     paths = [str(data[part]) for part in ("path", "from") if part in data]
-    if event.kind == "folder.deleted":
+    if is_folder:
         paths = [f"{paths[0]}/{ANY_NAME}", f"{paths[0]}/{ANY_NAME}/{ANY_NAME}"]
     if args.allowed is not None and all(args.allowed.matches(path) for path in paths):
         return
     reading = Reading(1.0, f"changed:{data.get('root')}/{data.get('path')}")
     if event.kind == "file.unsettled":
         raise UnseenError(UNSETTLED, reading)
-    if event.kind == "folder.deleted":
-        raise UnseenError(UNSEEN, reading)
+    if is_folder:
+        raise UnseenError(UNSEEN if event.kind == "folder.deleted" else UNSEEN_IN_NEW, reading)
     yield reading

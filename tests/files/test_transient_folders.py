@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentd.sources.files.changed_before import TICK_NS
 from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.fold import FileObservation, Raw, RootFold
+from agentd.sources.files.notify import Watcher
 from tests.files.test_unsettled import worth
 from tests.files.watching import Watch
 from tests.support.logs import episode, ruleset, run
@@ -129,3 +135,124 @@ async def test_a_file_in_a_folder_that_goes_at_once_is_never_nothing(
         await watch.until(lambda: [kind for kind, _ in watch.said if kind == "folder.deleted"])
     assert worth(watch, allowed="report.txt").reward in (None, -0.5)
     assert worth(watch, allowed={"starts_with": "d"}).reward in (None, 0.0)
+
+
+class Late:
+    """Keeps the watcher from looking at what comes until it is let."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.go = threading.Event()
+        watched = Watcher._watch_folder
+
+        def watch_late(watcher: Watcher, *given: Any) -> None:
+            """Watch a folder once it may be looked at."""
+            assert self.go.wait(60)
+            watched(watcher, *given)
+
+        monkeypatch.setattr(Watcher, "_watch_folder", watch_late)
+
+
+def tick() -> None:
+    """Wait until the clock that file systems take their times from has gone on."""
+    until = time.monotonic_ns() + 2 * TICK_NS
+    while time.monotonic_ns() < until:
+        pass
+
+
+def come_and_go(folder: Path) -> None:
+    (folder / "loot").write_text("loot")
+    tick()
+    (folder / "loot").unlink()
+
+
+def come_and_go_as_folder(folder: Path) -> None:
+    (folder / "e").mkdir()
+    tick()
+    (folder / "e").rmdir()
+
+
+def come_and_go_beside_another(folder: Path) -> None:
+    (folder / "a").write_text("a")
+    tick()
+    come_and_go(folder)
+
+
+def come_and_go_within(folder: Path) -> None:
+    (folder / "e").mkdir()
+    tick()
+    come_and_go(folder / "e")
+
+
+def write_files(folder: Path) -> None:
+    for name in "abc":
+        (folder / name).write_text(name)
+        tick()
+
+
+def make_folders(folder: Path) -> None:
+    (folder / "e/f/g").mkdir(parents=True)
+    tick()
+
+
+def write_later(folder: Path) -> None:
+    (folder / "a").touch()
+    tick()
+    (folder / "a").write_text("a")
+
+
+def save_through_another_name(folder: Path) -> None:
+    (folder / "t").write_text("a")
+    tick()
+    (folder / "t").rename(folder / "a")
+
+
+def set_time_back(folder: Path) -> None:
+    (folder / "a").write_text("a")
+    tick()
+    os.utime(folder, (1, 1))
+
+
+def change_mode(folder: Path) -> None:
+    folder.chmod(0o700)
+
+
+WAYS: dict[str, tuple[Callable[[Path], None], set[str]]] = {
+    "a file came and went": (come_and_go, {"d"}),
+    "a folder came and went": (come_and_go_as_folder, {"d"}),
+    "beside one that stayed": (come_and_go_beside_another, {"d"}),
+    "in a folder of it": (come_and_go_within, {"d/e"}),
+    "nothing": (lambda folder: None, set()),
+    "files that stay": (write_files, set()),
+    "folders that stay": (make_folders, set()),
+    "a file that is written later": (write_later, set()),
+    "a save through another name": (save_through_another_name, set()),
+    "a time that was set back": (set_time_back, set()),
+    "another mode": (change_mode, set()),
+}
+
+
+@pytest.mark.parametrize(("act", "unseen"), WAYS.values(), ids=WAYS)
+async def test_what_came_and_went_in_a_new_folder_before_it_was_watched_is_known_by_its_times(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    act: Callable[[Path], None],
+    unseen: set[str],
+) -> None:
+    """The watcher comes when all is over, which it does once in some twenty times."""
+    late = Late(monkeypatch)
+    async with Watch(tmp_path) as watch:
+        (tmp_path / "d").mkdir()
+        tick()
+        await asyncio.to_thread(act, tmp_path / "d")
+        late.go.set()
+        await watch.until(lambda: ("folder.created", "d") in watch.changes)
+        await watch.fenced()
+        told = {
+            data["path"]
+            for kind, data in watch.said
+            if kind == "folder.created" and data.get("unseen")
+        }
+    assert told == unseen
+    if unseen:
+        assert worth(watch, allowed={"one_of": ["d/a"]}).reward is None
+        assert worth(watch, allowed={"starts_with": "d/"}).reward == 0.0

@@ -46,6 +46,8 @@ IMPORTS: dict[str, tuple[str, Any, str]] = {
     "no sites": ("webarena-verified", checked(ANSWER, sites=[]), "task 1: IndexError"),
     "an eval that is a text": ("webarena-verified", [{"task_id": 1, "eval": "x"}], "a list of tasks, each with eval"),
     "bytes that are no text": ("miniwob", b"\xff\n", "line 1: no JSON"),
+    "a line nested too deep": ("miniwob", b"[" * 5_000, "line 1: no JSON"),
+    "a number of too many digits": ("miniwob", b"9" * 5_000, "line 1: no JSON"),
     "an utterance of another page": ("miniwob", {**LINK, "utterance": "Click"}, "line 1: utterance: got 'Click'"),
     "a document of another": ("miniwob", {"page": "drag-items-grid", "utterance": "Drag X up by one."}, "line 1: "),
 }  # fmt: skip

@@ -18,10 +18,11 @@ import pytest
 from detectors.engine.engine import Engine
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
-from lab.benchmarks import infinity
+from lab.benchmarks import infinity, state_facts
 from lab.benchmarks.base import Imported
 from lab.benchmarks.dates import day_of, is_minute_named, is_named
 from lab.benchmarks.json_patch import apply_patch
+from lab.benchmarks.state_facts import StateChange
 from lab.benchmarks.state_values import is_masked
 from tests.importing.heard import Browser
 from tests.support.logs import episode, log
@@ -390,6 +391,27 @@ def test_a_task_that_any_change_would_meet_is_refused_by_name(name: str, tmp_pat
     assert "any other change may set it as well" in one.remarks[0]
     said = {"a counter": "$._nextId", "a secret that the daemon masks": "$.profile.apiToken"}
     assert said.get(name, "$.profile.updatedAt") in one.remarks[0]
+
+
+def test_a_fact_that_holds_at_the_start_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However the comparison came to it: a task of such facts is refused, else only they are left
+    out."""
+    compared = state_facts._Comparison.differing
+    standing = StateChange("route", "$.route", {"path": "$.route", "value": "/tickets"})
+    monkeypatch.setattr(state_facts._Comparison, "differing", lambda *_: iter([standing]))
+    one = imported(tmp_path, "Do it.", ONLY["a counter"])
+    assert (one.spec, one.kind) == (None, "nothing to tell apart")
+
+    def compare(*given: Any) -> list[StateChange]:
+        """What differs, and what stands there already."""
+        return [standing, *compared(*given)]
+
+    monkeypatch.setattr(state_facts._Comparison, "differing", compare)
+    patch = [{"op": "replace", "path": "/profile/language", "value": "de"}]
+    assert not paid(imported(tmp_path, "Do it.", patch), SEED)
+    assert "$.route" not in str(imported(tmp_path, "Do it.", patch).spec)
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,8 @@ class RootAttachment:
         elif note.op == "to":
             self._arrive(note, half)
         else:
-            self._fold(note.root, Raw(_OPS[note.op], note.path, folder=note.folder))
+            raw = Raw(_OPS[note.op], note.path, folder=note.folder, unseen=note.unseen)
+            self._fold(note.root, raw)
 
     def _arrive(self, note: Note, half: Note | None) -> None:
         """Follow the second half of a rename; ``half``: the first, if it is known."""

@@ -24,12 +24,13 @@ it; ``left``: it has a temporary name, which it may be about to lose."""
 
 class Raw(NamedTuple):
     """One notification: paths relative to the root; ``dest`` only of a move, ``folder``: it is a
-    directory."""
+    directory; ``unseen``: a new one, in which something came and went before it was watched."""
 
     op: Op
     path: str
     dest: str = ""
     folder: bool = False
+    unseen: bool = False
 
 
 class Look(NamedTuple):
@@ -437,7 +438,7 @@ class RootFold:
             return self._remove_folder(raw.path)
         if raw.op == "moved":
             return self._move_folder(raw.path, raw.dest)
-        return self._create(raw.path)
+        return self._create(raw.path, is_unseen=raw.unseen)
 
     def _remove_folder(self, folder: str) -> list[Do]:
         """Report the files in a folder as gone, then its folders, the innermost first."""
@@ -461,13 +462,15 @@ class RootFold:
             changes += self._remade(path, moved) if is_folder else self._moved(path, moved)
         return changes
 
-    def _create(self, path: str) -> list[Do]:
-        """Report a new folder, unless it is known already."""
+    def _create(self, path: str, *, is_unseen: bool = False) -> list[Do]:
+        """Report a new folder, unless it is known already; ``is_unseen``: something came and went
+        in it before it was watched."""
         if path in self.folders:
             return []
         self.present_folder(path)
         self._empty.add(path)
-        return [FileObservation("folder.created", _named(path))]
+        unseen = {"unseen": True} if is_unseen else {}
+        return [FileObservation("folder.created", _named(path) | unseen)]
 
     def _unmade(self, path: str) -> Do:
         """Report that a folder is gone: of one that came empty, what came and went in it before it

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,13 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
+from agentd.sources.files.changed_before import (
+    FolderTimes,
+    has_lost_entry,
+    parent_of,
+    read_times,
+)
+from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.fences import FenceFolder, remove_abandoned
 from agentd.sources.files.places import Places
 from agentd.sources.files.walk import Root, in_words
@@ -57,13 +64,15 @@ _HALVES = 64
 
 class Note(NamedTuple):
     """One notification. ``root`` is "" for a fence, an overflow and a loss. ``cookie`` pairs the
-    halves of a rename."""
+    halves of a rename; ``unseen``: something came and went in a new folder before it was
+    watched."""
 
     op: str
     root: str
     path: str
     folder: bool = False
     cookie: int = 0
+    unseen: bool = False
 
 
 class Watcher:
@@ -158,9 +167,10 @@ class Watcher:
 
     def _handle_create(self, event: InotifyEvent, root: Root, note: Note) -> None:
         """Report what came, and watch it if it is a folder."""
-        self._tell(note)
         if note.folder:
-            self._watch_folder(root, note.path, "found")
+            self._watch_folder(root, note.path, "found", note)
+        else:
+            self._tell(note)
 
     def _handle_departure(self, event: InotifyEvent, root: Root, note: Note) -> None:
         """Report the first half of a move, and keep it for the second one."""
@@ -196,11 +206,18 @@ class Watcher:
         elif event.name:
             self._tell(note)
 
-    def _watch_folder(self, root: Root, path: str, op: str) -> None:
-        """Watch a folder and those in it, and report what is in those that are new as ``op``."""
+    def _watch_folder(self, root: Root, path: str, op: str, made: Note | None = None) -> None:
+        """Watch a folder and those in it, and report what is in those that are new as ``op``;
+        before that ``made``, where the folder was made just now."""
         fresh = {path} if self.places.watch(root, path) else set()
-        for entry in self.places.watch_below(root, path, fresh):
-            self._tell(Note(op, root.label, entry.path, entry.what == "folder"))
+        times = {folder: read_times(root, folder) for folder in fresh if made is not None}
+        found = self.places.watch_below(root, path, fresh, None if made is None else times)
+        unseen = _find_unseen(root, times, found)
+        if made is not None:
+            self._tell(made._replace(unseen=path in unseen))
+        for entry in found:
+            is_folder = entry.what == "folder"
+            self._tell(Note(op, root.label, entry.path, is_folder, unseen=entry.path in unseen))
 
     def on_watch_deleted(self, wd: WatchDescriptor) -> None:
         self.places.drop(wd)
@@ -210,6 +227,21 @@ class Watcher:
 
     def _died(self) -> None:
         self._tell(Note("lost", "", "the reader of notifications ended"))
+
+
+def _find_unseen(
+    root: Root, times: Mapping[str, FolderTimes | None], found: Sequence[FileGlance]
+) -> set[str]:
+    """Return the new folders in which something came and went before they were watched, by their
+    ``times`` then and what was ``found`` in all."""
+    held: dict[str, list[FileGlance]] = {folder: [] for folder in times}
+    for entry in found:
+        held.setdefault(parent_of(entry.path), []).append(entry)
+    return {
+        folder
+        for folder, known in times.items()
+        if known is not None and has_lost_entry(root, known, held[folder])
+    }
 
 
 class _Reader(InotifyFD):

@@ -21,6 +21,7 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
+from agentd.sources.files.changed_before import FolderTimes, read_times
 from agentd.sources.files.facts import FileGlance
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import ClosedError, Root, RootGoneError, entries, scan, spot
@@ -109,10 +110,17 @@ class Places:
             self._set(root, place)
             return self._watched.find_how(place) is not None
 
-    def watch_below(self, root: Root, below: str, fresh: set[str]) -> list[FileGlance]:
+    def watch_below(
+        self,
+        root: Root,
+        below: str,
+        fresh: set[str],
+        times: dict[str, FolderTimes | None] | None = None,
+    ) -> list[FileGlance]:
         """Watch all folders below one; returns those that are new and the files in them.
 
-        ``fresh``: folders that are new; those found are added.
+        ``fresh``: folders that are new; those found are added. So are to ``times``, where it is
+        given, their times as they were watched, before anybody looked into them.
         """
         found: list[FileGlance] = []
         for entry in scan(root, below):
@@ -122,6 +130,8 @@ class Places:
             elif self.watch(root, entry.path):
                 fresh.add(entry.path)
                 found.append(entry)
+                if times is not None:
+                    times[entry.path] = read_times(root, entry.path)
         return found
 
     def renamed(self, root: str, path: str, dest: str) -> None:

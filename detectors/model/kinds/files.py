@@ -101,7 +101,10 @@ class FileUnsettled(AtPath):
 
 @FILES.kind("folder.created")
 class FolderCreated(AtPath):
-    """A new folder."""
+    """A new folder; `unseen`: its own times say that a file or folder came and went in it before
+    the daemon could look."""
+
+    unseen: NotRequired[bool]
 
 
 @FILES.kind("folder.moved")

@@ -80,5 +80,5 @@ def _lines(source: Path) -> Iterator[tuple[int, JsonValue]]:
             continue
         try:
             yield number, json.loads(line)
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # too many digits, too deep
             raise BadSourceError(f"{source}, line {number}: no JSON: {error}") from error
