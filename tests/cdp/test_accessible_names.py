@@ -98,6 +98,22 @@ async def test_a_place_in_a_picture_has_its_name(browser: Chromium, page: Page, 
     ]
 
 
+INTERNALS = """<x-b tabindex=0>Save</x-b><script>customElements.define('x-b', class extends HTMLElement {
+  constructor() { super(); const i = this.attachInternals(); i.role = 'button'; i.ariaLabel = 'Delete all' } })</script>"""
+
+
+async def test_what_an_element_s_internals_say_of_it_is_known_to_be_a_hole(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    """Should this fail they can be read now: docs/browser.md, "Not observed"."""
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", INTERNALS))
+        await page.click("x-b")
+        await watch.fence()
+        [element] = [data["element"] for data in watch.all("element.clicked", trusted=True)]
+    assert (element["role"], element["name"], element["text"]) == ("generic", "", "Save")
+
+
 LIST = CASES / "miniwob" / "pages.json"
 PAGES: list[str] = json.loads(LIST.read_text()) if LIST.exists() else []
 needs_miniwob = pytest.mark.skipif(
