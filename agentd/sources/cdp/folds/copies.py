@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentd.sources.cdp.state.protocol import ResponseReceived, TargetInfo
-from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Frame, remember
+from agentd.sources.cdp.state.protocol import TargetInfo
+from agentd.sources.cdp.state.state import BrowserState, CdpObservation, Frame, Params, remember
 
 SOURCE = "view-source:"
 SAVED = "saved"
@@ -16,8 +16,8 @@ _ARCHIVES = frozenset(("multipart/related", "message/rfc822", "application/x-mim
 _SUFFIXES = (".mht", ".mhtml")
 
 
-def note_answer(browser: BrowserState, params: ResponseReceived) -> None:
-    """Note a document that is a saved page, by its type."""
+def note_answer(browser: BrowserState, params: Params) -> None:
+    """Note a document that is a saved page, by its type (`Network.responseReceived`)."""
     if params["response"].get("mimeType", "").lower() in _ARCHIVES:
         remember(browser.archives, params["requestId"], None)
 
