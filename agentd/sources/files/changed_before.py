@@ -53,7 +53,7 @@ def read_times(root: Root, path: str) -> FolderTimes | None:
 
 
 def _time(raw: bytes, at: int) -> int:
-    """Read a `statx_timestamp`, in ns."""
+    """Read the `statx_timestamp` that begins at a byte, as ns."""
     seconds = int.from_bytes(raw[at : at + 8], "little", signed=True)
     return seconds * 10**9 + int.from_bytes(raw[at + 8 : at + 12], "little")
 

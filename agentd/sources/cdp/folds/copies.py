@@ -77,5 +77,5 @@ def _report(browser: BrowserState, name: str, frame: Frame) -> CdpObservation:
 
 
 def _whole(url: str) -> str:
-    """An address without its fragment."""
+    """Return an address without what stands behind its fragment mark."""
     return url.partition("#")[0]
