@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from detectors.matchers import third_party
 from detectors.matchers.plain import normal
 from detectors.matchers.typed_base import Form, Path, text_of
+from detectors.model.caches import cache_short
 from detectors.model.errors import SpecError
 from detectors.model.types import Json
 
@@ -42,6 +43,7 @@ class Date(Form):
         return len(folded) <= MAX_DATE and whole_day(folded, self.day_first) == self.day
 
 
+@cache_short(256, MAX_DATE)
 def whole_day(text: str, day_first: bool) -> tuple[int, int, int] | None:
     """Year, month and day that the whole text says, and no more than a time beside them."""
     if not any(c.isdecimal() for c in text) or len(_YEAR.findall(text)) > 1:
@@ -84,14 +86,16 @@ class Time(Form):
 
     def matches(self, text: str) -> bool:
         """Whether the text is that time."""
-        found = _seconds(normal(text))
+        found = _seconds(text)
         if found is None:
             return False
         apart = abs(found - self.seconds)
         return min(apart, _DAY - apart) <= self.tolerance
 
 
-def _seconds(text: str) -> int | None:
+@cache_short(256, 512)
+def _seconds(written: str) -> int | None:
+    text = normal(written)
     read = _TIME.fullmatch(text)
     if read is None or (read[2] is None and read[4] is None):
         return None
@@ -106,7 +110,7 @@ def _seconds(text: str) -> int | None:
 def time(value: object, options: Mapping[str, Json], path: Path) -> Time:
     """``{time: "14:30", tolerance: 60}``: "2:30 PM", "14:30:00"; the tolerance is in seconds."""
     wanted = 'a time such as "14:30" (quoted)'
-    found = _seconds(normal(text_of(value, path, wanted)))
+    found = _seconds(text_of(value, path, wanted))
     if found is None:
         raise SpecError(path, value, wanted)
     return Time(found, options["tolerance"])

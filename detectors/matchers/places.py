@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from detectors.matchers.plain import normal
 from detectors.matchers.typed_base import About, Form, Path, number_of, plain, text_of
+from detectors.model.caches import cache_short
 from detectors.model.errors import SpecError
 from detectors.model.types import Json
 
@@ -60,6 +61,7 @@ def _read(text: str) -> str:
     return " ".join(text.split())
 
 
+@cache_short(256, 512)
 def degrees(text: str) -> tuple[float, float] | None:
     """Latitude and longitude that the whole text says; None where it says none."""
     decimal = _DECIMAL.fullmatch(text)
@@ -108,6 +110,7 @@ class PostalAddress(Form):
         return _words(text) == self.words
 
 
+@cache_short(256, 512)
 def _words(text: str) -> tuple[str, ...]:
     found = _WORDS.findall(normal(text).casefold())
     return tuple(_SHORT.get(word, word) for word in found)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from detectors.matchers import third_party
 from detectors.matchers.plain import normal, number
 from detectors.matchers.typed_base import About, Form, Path, number_of, plain
+from detectors.model.caches import cache_short
 from detectors.model.errors import SpecError
 from detectors.model.types import Json
 
@@ -53,8 +55,8 @@ _SECONDS, _METRES = _by_name(SECONDS), _by_name(METRES)
 
 @dataclass(frozen=True, slots=True)
 class Quantity(Form):
-    """A number that a reader finds in the text; ``bare``: a number without a sign or unit is
-    one."""
+    """A number that a reader finds in the text, which it folds itself; ``bare``: a number without a
+    sign or unit is one."""
 
     wanted: About
     read: Callable[[str], float | None]
@@ -62,7 +64,7 @@ class Quantity(Form):
 
     def matches(self, text: str) -> bool:
         """Whether the text says the number."""
-        return self.wanted.matches(self.read(normal(text)))
+        return self.wanted.matches(self.read(text))
 
     def matches_json(self, value: object) -> bool:
         """Whether a JSON number is the number."""
@@ -104,7 +106,9 @@ def percentage(value: object, options: Mapping[str, Json], path: Path) -> Quanti
     return Quantity(About(plain(value, path), options["tolerance"]), _percent, bare=True)
 
 
-def _percent(text: str) -> float | None:
+@cache_short(256, 512)
+def _percent(written: str) -> float | None:
+    text = normal(written)
     sign = next((sign for sign in ("%", "percent", "per cent") if text.endswith(sign)), "")
     return number(text.removesuffix(sign).rstrip())
 
@@ -121,33 +125,49 @@ class Money(Form):
     def matches(self, text: str) -> bool:
         """Whether the text is that much of that currency; where none was asked for, a number
         alone."""
-        folded = normal(text)
-        signed = folded[:1] in ("+", "-")
-        bare = folded[1:].lstrip() if signed else folded.lstrip()
-        parts = _AMOUNT.fullmatch(bare)
-        if parts is None:
+        found = _read_amount(text, self.locale)
+        if found is None or not self._is_currency(found.names):
             return False
-        before, amount, after = parts.groups()
-        if any(c.isalpha() or c == "_" for c in amount) or len(amount) > MAX_AMOUNT:
-            return False
-        if not self._is_currency([before.strip().casefold(), after.strip().casefold()]):
-            return False
-        minus = "-" if folded.startswith("-") else ""
-        read = third_party.decimal(minus + amount, self.locale)
-        return read is not None and self.wanted.matches(float(read))
+        return self.wanted.matches(found.value)
 
-    def _is_currency(self, parts: list[str]) -> bool:
+    def _is_currency(self, names: tuple[str, ...]) -> bool:
         """Whether what stands around the number names the currency, once; without one that is
         asked for, nothing may stand there."""
-        named = [part for part in parts if part]
-        if not named:
+        if not names:
             return not self.names
-        return len(named) == 1 and named[0] in self.names
+        return len(names) == 1 and names[0] in self.names
 
     def matches_json(self, value: object) -> bool:
         """Whether a JSON number is that much; where a currency was asked for, a number says too
         little."""
         return not self.names and self.wanted.matches(number_of(value))
+
+
+class _Amount(NamedTuple):
+    """A number, and what stands before and behind it, as far as there is anything."""
+
+    value: float
+    names: tuple[str, ...]
+
+
+@cache_short(256, 512)
+def _read_amount(text: str, locale: str) -> _Amount | None:
+    """Read the whole text as an amount, written as in a locale; None where it is none."""
+    folded = normal(text)
+    signed = folded[:1] in ("+", "-")
+    bare = folded[1:].lstrip() if signed else folded.lstrip()
+    parts = _AMOUNT.fullmatch(bare)
+    if parts is None:
+        return None
+    before, amount, after = parts.groups()
+    if any(c.isalpha() or c == "_" for c in amount) or len(amount) > MAX_AMOUNT:
+        return None
+    minus = "-" if folded.startswith("-") else ""
+    value = third_party.decimal(minus + amount, locale)
+    if value is None:
+        return None
+    names = (before.strip().casefold(), after.strip().casefold())
+    return _Amount(float(value), tuple(name for name in names if name))
 
 
 def money(value: object, options: Mapping[str, Json], path: Path) -> Money:
@@ -158,29 +178,31 @@ def money(value: object, options: Mapping[str, Json], path: Path) -> Money:
     return Money(About(plain(value, path), options["tolerance"]), locale, names or frozenset())
 
 
-def _summed(units: Mapping[str, float]) -> Callable[[str], float | None]:
-    """A reader of "1 h 30 min": numbers with units, one after the other, and nothing else; each
-    unit once. A sign stands before the whole alone: "1 h -30 min" is nothing that anybody writes.
-    """
-
-    def read(signed: str) -> float | None:
-        text = signed[1:] if signed[:1] in ("+", "-") else signed
-        at, found, seen = 0, 0.0, set[float]()
-        while at < len(text) and (part := _PART.match(text, at)):
-            value = number(part[1])
-            factor = units.get(part[2], units.get(part[2].lower()))
-            if value is None or factor is None or factor in seen:
-                return None
-            seen.add(factor)
-            at, found = part.end(), found + value * factor
-        if not seen or at != len(text):
+def _sum_parts(signed: str, units: Mapping[str, float]) -> float | None:
+    """Read "1 h 30 min": numbers with units, one after the other, and nothing else; each unit once.
+    A sign stands before the whole alone: "1 h -30 min" is nothing that anybody writes."""
+    text = signed[1:] if signed[:1] in ("+", "-") else signed
+    at, found, seen = 0, 0.0, set[float]()
+    while at < len(text) and (part := _PART.match(text, at)):
+        value = number(part[1])
+        factor = units.get(part[2], units.get(part[2].lower()))
+        if value is None or factor is None or factor in seen:
             return None
-        return -found if signed.startswith("-") else found
+        seen.add(factor)
+        at, found = part.end(), found + value * factor
+    if not seen or at != len(text):
+        return None
+    return -found if signed.startswith("-") else found
 
-    return read
+
+@cache_short(256, 512)
+def _metres(written: str) -> float | None:
+    return _sum_parts(normal(written), _METRES)
 
 
-def _lasting(text: str) -> float | None:
+@cache_short(256, 512)
+def _lasting(written: str) -> float | None:
+    text = normal(written)
     if clock := _CLOCK.fullmatch(text):  # h:mm or h:mm:ss
         hours, minutes, seconds = (int(part or 0) for part in clock.groups())
         return hours * 3600.0 + minutes * 60 + seconds
@@ -189,7 +211,7 @@ def _lasting(text: str) -> float | None:
             float(part or 0) * factor
             for part, factor in zip(iso.groups(), (86400, 3600, 60, 1), strict=True)
         )
-    return _summed(_SECONDS)(text)
+    return _sum_parts(text, _SECONDS)
 
 
 def _of_units(
@@ -199,9 +221,7 @@ def _of_units(
     read: Callable[[str], float | None],
     unit: str,
 ) -> Quantity:
-    wanted = (
-        read(normal(value)) if isinstance(value, str) else plain(value, path, f"a text, or {unit}")
-    )
+    wanted = read(value) if isinstance(value, str) else plain(value, path, f"a text, or {unit}")
     if wanted is None:
         raise SpecError(path, value, f"a text with units that are known, or {unit}")
     return Quantity(About(wanted, options["tolerance"]), read)
@@ -215,4 +235,4 @@ def duration(value: object, options: Mapping[str, Json], path: Path) -> Quantity
 
 def distance(value: object, options: Mapping[str, Json], path: Path) -> Quantity:
     """ "5 km", "3.1 miles", "6 ft 2 in"; a number is in metres, as is the tolerance."""
-    return _of_units(value, options, path, _summed(_METRES), "a number of metres")
+    return _of_units(value, options, path, _metres, "a number of metres")
