@@ -48,6 +48,8 @@ class Conditions:
         self._ticking = [n for n in ruleset.nodes if isinstance(n.rule, Composite) and n.rule.ticks]
         self._risen: dict[tuple[int, str], None] = {}
         self._supposed: set[int] = set()
+        # Whether the event at hand comes from a page of these sites: asked once for all leaves.
+        self._sites: dict[frozenset[str], bool | None] = {}
         self._faults: list[Fault] = []
         self._alarms: dict[Alarm, None] = {}
         self._meter = Meter()
@@ -178,6 +180,7 @@ class Conditions:
         """What each of the leaves reads in the event, within the budget of the episode."""
         baseline = not self._state.is_live(event)
         self._supposed.clear()
+        self._sites.clear()
         allowed = self._meter.left = max(0, min(MAX_EVENT, MAX_EPISODE - self._state.spent))
         readings: list[tuple[int, Reading]] = []
         for leaf in leaves:
@@ -231,7 +234,9 @@ class Conditions:
         world = self._state.world
         if node.site is None:
             return True
-        is_here = judge_site(event, world, node.site)
+        if node.site not in self._sites:
+            self._sites[node.site] = judge_site(event, world, node.site)
+        is_here = self._sites[node.site]
         if is_here is not False or Bearing.GUARDS not in node.bearing:
             return is_here
         may_be_made = may_be_made_by_site(event, world, node.site)
