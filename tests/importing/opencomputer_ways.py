@@ -26,7 +26,7 @@ MANY = 64
 def right_way(rules: Ruleset, spec: Mapping[str, Any]) -> list[Event]:
     """The log of one step in which all that the task asks for comes to be so."""
     conditions = [*_conditions(spec)]
-    files = {path: _facts_of(path, conditions) for path in _paths(conditions)}
+    files = {path: facts_of(path, conditions) for path in paths_of(conditions)}
     start = [
         (
             "probe.answered",
@@ -41,24 +41,24 @@ def right_way(rules: Ruleset, spec: Mapping[str, Any]) -> list[Event]:
 def _conditions(spec: Mapping[str, Any]) -> Iterator[tuple[str, Spec]]:
     """Each rule that is asked for, with its arguments: of alternatives a list of these."""
     for milestone in spec["milestones"][:-1]:
-        yield from _parts(milestone["when"])
+        yield from parts_of(milestone["when"])
 
 
-def _parts(when: Spec) -> Iterator[tuple[str, Spec]]:
+def parts_of(when: Spec) -> Iterator[tuple[str, Spec]]:
     [(rule, about)] = when.items()
     if rule == "all_of":
         for one in about["of"]:
-            yield from _parts(one)
+            yield from parts_of(one)
     elif rule != "none_of":
         yield rule, about
 
 
-def _paths(conditions: Iterable[tuple[str, Spec]]) -> list[str]:
+def paths_of(conditions: Iterable[tuple[str, Spec]]) -> list[str]:
     """The files that conditions ask for, in their order."""
     found: dict[str, None] = {}
     for rule, about in conditions:
         if rule == "any_of":
-            found |= dict.fromkeys(_paths([next(iter(one.items())) for one in about["of"]]))
+            found |= dict.fromkeys(paths_of([next(iter(one.items())) for one in about["of"]]))
         elif rule == "observed":
             found[about["where"]["path"]] = None
         elif isinstance(about.get("path"), str) and "probe" not in about:
@@ -68,7 +68,7 @@ def _paths(conditions: Iterable[tuple[str, Spec]]) -> list[str]:
     return [*found]
 
 
-def _facts_of(path: str, conditions: Iterable[tuple[str, Spec]]) -> Facts:
+def facts_of(path: str, conditions: Iterable[tuple[str, Spec]]) -> Facts:
     """What a reader tells of a file that meets all that is asked of it, alternatives last."""
     asked = [(rule, about) for rule, about in conditions if rule != "any_of"]
     chosen = [about["of"] for rule, about in conditions if rule == "any_of"]

@@ -147,10 +147,12 @@ def file_count(check: UpstreamCheck, task: TaskOf) -> Told:
     if check.expected is False:
         raise UntoldCheckError(f"that it is not so: {check.words[0]}")
     hidden = () if "--hidden" in check.words else ("-not", "-name", ".*")
-    argv = ("find", check.word(1), "-mindepth", "1", "-maxdepth", "1", *hidden, "-printf", "x")
+    listing = ("-mindepth", "1", "-maxdepth", "1", *hidden, "-printf", "x")
+    command = 'test -d "$1" && printf folder: && exec find "$@"'
+    argv = ("sh", "-c", command, "sh", check.word(1), *listing)
     number = whole_number(check.word(2))
     is_broken = not isinstance(check.expected, bool)
-    told = _ask_command(argv, "x" * number)
+    told = _ask_command(argv, f"folder:{'x' * number}")
     return Told(told.when, "as meant" if is_broken else "told", argv)
 
 

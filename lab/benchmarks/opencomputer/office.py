@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from functools import partial
 
@@ -41,6 +42,8 @@ _NAMED_CELL = re.compile(
 )
 """The form in which a cell of a table of one name is asked for."""
 _NUMBERED = re.compile(r"result\['tables'\]\[(\d)\]")
+_ROWS = re.compile(r"len\(t(?:\['data'\]|\.get\('data', \[\]\))\)")
+"""How the number of a table's rows is asked for."""
 _UNSET = re.compile(r"\$")
 
 
@@ -90,10 +93,10 @@ def cell_query(check: UpstreamCheck, task: TaskOf) -> Told:
         match tree:
             case ast.Compare(
                 left=ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left, sign, right)]),
-                ops=[ast.Lt() | ast.LtE()],
+                ops=[ast.Lt() | ast.LtE() as nearer],
                 comparators=[most],
             ) if expressions.result_name(left) == "value":
-                return about("cells", _near_number(sign, right, most))
+                return about("cells", _near_number(sign, right, nearer, most))
             case ast.Compare(left=left, ops=[ast.In()], comparators=[right]):
                 return _in_formula(left, right, about)
             case ast.Compare(
@@ -118,11 +121,17 @@ def cell_query(check: UpstreamCheck, task: TaskOf) -> Told:
     )
 
 
-def _near_number(sign: ast.operator, right: ast.expr, most: ast.expr) -> JsonObject:
-    """A number that is as far away as told, at most."""
+def _near_number(
+    sign: ast.operator, right: ast.expr, nearer: ast.cmpop, most: ast.expr
+) -> JsonObject:
+    """A number that is as far away as told, at most; or nearer than that."""
     number, tolerance = expressions.constant(right), expressions.constant(most)
     if not isinstance(number, int | float) or not isinstance(sign, ast.Add | ast.Sub):
         raise expressions.unknown(right)
+    if not isinstance(tolerance, int | float):
+        raise expressions.unknown(most)
+    if isinstance(nearer, ast.Lt):
+        tolerance = math.nextafter(tolerance, 0.0)
     return {"number": -number if isinstance(sign, ast.Add) else number, "tolerance": tolerance}
 
 
@@ -384,8 +393,10 @@ def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr, at: str) -> 
         words = contains(str(expressions.constant(left)), any_case=False)
         return {f"{at}.rows.{place}": words}
     text = ast.unparse(left)
+    if _ROWS.fullmatch(text):
+        return {f"{at}.size.0": expressions.limits(operator, expressions.constant(right))}
     if "len(" in text:
-        return {}  # what is asked of a row or cell says that it is there
+        return {}  # what is asked of a cell says that its row has it
     if isinstance(operator, ast.Eq):
         is_name = text == "t['name']"
         if is_name:

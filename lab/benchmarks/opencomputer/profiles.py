@@ -172,9 +172,19 @@ def draft_content(check: UpstreamCheck, task: TaskOf) -> Told:
     require_true(check)
     if len(check.words) != 3:
         raise UntoldCheckError("a subject and a text that nothing tells apart")
-    path = _mail("Drafts")
-    subject = _header(path, "Subject", check.word(1))
-    return Told(all_of(subject, has_text(path, contains(check.word(2)))))
+    path, text = _mail("Drafts"), check.word(2)
+    body = has_text(path, contains(text))
+    if text.lower() in check.word(1).lower():
+        body = _line_beside("Subject", path, text)
+    return Told(all_of(_header(path, "Subject", check.word(1)), body))
+
+
+def _line_beside(header: str, path: str, text: str) -> JsonObject:
+    """A line with a text in it that does not begin as this header does."""
+    says, name = re.escape(text), header.lower()
+    others = [f"{name[:n]}[^{name[n]}].*{says}.*" for n in range(len(name))]
+    pattern = f"(?i)(?:{'|'.join([f'{says}.*', *others])})"
+    return has_text(path, {"regex": pattern}, unit="line")
 
 
 def message_to(check: UpstreamCheck, task: TaskOf) -> Told:
