@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from detectors.engine.counterfactual import Counterfactuals
 from detectors.engine.held_keys import MAX_KEY, HeldKeys, short_key
 from detectors.engine.missing_combinations import MissingCombinations
-from detectors.engine.state import State
+from detectors.engine.state import ALL, State
 from detectors.matchers.faults import Fault, collected
 from detectors.model.budget import MAX_EPISODE, MAX_EVENT, Meter, metered
 from detectors.model.errors import BudgetError, UnseenError
@@ -274,6 +274,7 @@ class Conditions:
         # Not the error's own words: they may have a page's in them.
         self._state.blind.setdefault("rules", [event.seq, f"{what} failed: {type(error).__name__}"])
         self._state.refuse(owners)
+        self._state.doubt_owners((ALL,))
 
     def _raise_alarms(self, rule: str, event: Event) -> None:
         """Report what a matcher threw; it changes nothing else: it has not matched."""

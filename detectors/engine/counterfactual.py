@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from detectors.engine.missing_combinations import record_missing_combination
-from detectors.engine.state import State
+from detectors.engine.state import ALL, State
 from detectors.model.errors import UnseenError
 from detectors.model.rewards import total
 from detectors.model.types import Event, Milestone, Reward
@@ -92,6 +92,7 @@ class Counterfactuals:
         if state.began and self._may_turn_a_step(id):
             # No counterfactual state covers all that may be.
             state.blind.setdefault("rules", hidden)
+            state.doubt_owners((ALL,))
         _add(state.unclear, leaf.id)
         if not state.is_live(event):
             _add(state.unclear_starts, leaf.owner)

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from detectors.engine.conditions import Conditions, Risen
-from detectors.engine.gaps import describe_doubt
+from detectors.engine.gaps import RULES, describe_doubt, find_affected
 from detectors.engine.level_bounds import LevelBounds
-from detectors.engine.state import Award, State
+from detectors.engine.state import ALL, Award, State
 from detectors.model.rewards import total
 from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Standing
@@ -109,13 +109,15 @@ class Credit:
         decided = [n for n, spec in enumerate(self._specs) if spec.must_hold_at_end]
         if not self._state.began or not decided:
             return
-        if self._state.doubt or self._state.blind:
+        if self._state.blind or any(map(self._state.is_doubtful, decided)):
             self._mark_doubtful(event.seq, "what must hold at the end may not hold any more")
+            self._state.doubt_owners((ALL,))
             return
         unknown = next((n for n in decided if self.rests_on_hidden(n)), None)
         if unknown is not None:
             why = f"whether milestone {self._specs[unknown].id} holds at the end is not known"
             self._mark_doubtful(event.seq, why)
+            self._state.doubt_owners((ALL,))
             return
         # One may wait for another that the close decides too, in whatever order they are written.
         for _ in decided:
@@ -340,12 +342,20 @@ class Credit:
         state = self._state
         if not self._rules.negative[owner]:
             return False
-        if not (state.doubt or state.blind or state.unseen or self.rests_on_hidden(owner)):
+        is_hidden = state.is_doubtful(owner) or state.may_be_unseen(owner)
+        if not (is_hidden or self._is_blind_to(owner) or self.rests_on_hidden(owner)):
             return False
         state.refuse((owner,))
+        state.doubt_owners(self._rules.find_resting(frozenset((owner,))))
         id = self._specs[owner].id
         self._mark_doubtful(seq, f"milestone {id} rests on what did not happen, which is not known")
         return True
+
+    def _is_blind_to(self, owner: int) -> bool:
+        """Whether what is not observed in the step that runs may be of a milestone."""
+        names = [name for name in self._state.blind if name != RULES]
+        affected = [find_affected(self._rules, name) for name in names]
+        return any(owner in found or ALL in found for found in affected)
 
     def _mark_doubtful(self, seq: int, why: str) -> None:
         """Mark the step as not known because of what was not observed before it. What was not

@@ -25,9 +25,13 @@ class EpisodeRewards:
             return None
         if all(self._state.award(n).earned for n in self._goals):
             return True
-        if self._state.doubt or any(map(self._credit.rests_on_hidden, self._goals)):
-            return None
-        return False
+        is_hidden = any(map(self._credit.rests_on_hidden, self._goals))
+        return None if is_hidden or self.is_failure_doubtful() else False
+
+    def is_failure_doubtful(self) -> bool:
+        """Whether an unknown step may have hidden a goal that was not reached."""
+        state = self._state
+        return any(state.is_doubtful(n) for n in self._goals if not state.award(n).earned)
 
     def pay_ending(self, event: Event) -> None:
         """Pay what the end of the episode is worth: the outcome, and a bonus for few steps."""

@@ -3,9 +3,9 @@ leaves unknown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from detectors.engine.state import State
+from detectors.engine.state import ALL, State
 from detectors.matchers.facts import leads
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event
@@ -17,6 +17,9 @@ REST = "…"
 """Stands for the parts of a source beyond `MAX_GAPS`."""
 MAX_DOUBT = 400
 """Characters that are kept of why the first unknown step was not known."""
+RULES = "rules"
+"""Stands among sources for what no rule could know, and for what rests on what was not observed
+before."""
 REFUSED = "start"
 """The gap that a refused start is (detectors/engine/expected_start.py); no event ends it."""
 UNREPORTED = "the daemon reports it only if the task of the recording, or --also, asks for it"
@@ -79,8 +82,10 @@ class GapTracker:
             return
         gap = state.gaps.pop(_gap_name(source, part), None)
         if gap is not None:
-            if state.began and not state.unseen:
-                state.unseen = _describe_gap(source, *gap[:2])
+            if state.began:
+                state.unseen = state.unseen or _describe_gap(source, *gap[:2])
+                affected = find_affected(self._ruleset, _gap_name(source, part))
+                state.unseen_owners = sorted({*state.unseen_owners, *affected})
         elif part is not None:
             self._end_one_of_rest(source, part)
 
@@ -168,6 +173,15 @@ class GapTracker:
         gaps[rest][2] -= 1
         if gaps[rest][2] <= 0:
             del gaps[rest]
+
+
+def find_affected(ruleset: Ruleset, name: str) -> Collection[int]:
+    """Return the milestones of which a gap, by its name, may have hidden something, with all that
+    rest on one; `ALL` where it may be anything, such as for lost events of the journal itself."""
+    source, _, part = name.partition(":")
+    if source not in ruleset.sources:
+        return (ALL,)
+    return ruleset.find_resting(ruleset.owners_of(source, None if part in ("", REST) else part))
 
 
 def is_never_reported(state: State, kind: str) -> bool:

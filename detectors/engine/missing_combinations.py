@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from detectors.engine.state import State
+from detectors.engine.state import ALL, State
 from detectors.model.types import Event
 from detectors.task.ruleset import Ruleset
 
@@ -47,6 +47,7 @@ class MissingCombinations:
         if not self.affected.isdisjoint(owners):
             state.blind.setdefault("rules", [event.seq, WHY])
             state.refuse(self.affected)
+            state.doubt_owners((ALL,))
 
     def _check_found(self, owners: Collection[int]) -> None:
         """Take in that a source found something of the milestones ``owners`` as it attached: where
@@ -80,3 +81,4 @@ def record_missing_combination(state: State) -> None:
     """Record in an episode's state that some combination of unknown facts has no state."""
     state.misses_combinations = True
     state.doubt = state.doubt or WHY
+    state.doubt_owners((ALL,))

@@ -8,7 +8,13 @@ from typing import NamedTuple
 from detectors.engine.counterfactual import Counterfactuals
 from detectors.engine.credit import Credit
 from detectors.engine.episode_rewards import EpisodeRewards
-from detectors.engine.gaps import MAX_DOUBT, describe_blindness, describe_doubt
+from detectors.engine.gaps import (
+    MAX_DOUBT,
+    RULES,
+    describe_blindness,
+    describe_doubt,
+    find_affected,
+)
 from detectors.engine.resolution import asks, offered_by
 from detectors.engine.state import State
 from detectors.engine.unknown_milestones import UnobservedStep, describe_unobserved
@@ -103,7 +109,10 @@ class Sealer:
         """Remember why this step is not known: what it hid may have reached the goal."""
         state = self._state
         state.doubt = state.doubt or describe_blindness(state)[:MAX_DOUBT]
-        if state.closed and state.success is False:
+        for name in state.blind:
+            if name != RULES:  # who marked the step for these noted of which milestones
+                state.doubt_owners(find_affected(self._ruleset, name))
+        if state.closed and state.success is False and self._episode_rewards.is_failure_doubtful():
             state.success = None
 
     def _is_goal_open(self) -> bool:

@@ -14,7 +14,9 @@ from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Moment, Standing
 from detectors.sdk.world import PARTS, World
 
-STATE_VERSION = 14
+STATE_VERSION = 15
+ALL = -1
+"""Stands for all milestones, where any may be affected."""
 
 
 @dataclass(slots=True)
@@ -72,6 +74,8 @@ class State:
     penalties: float = 0.0
     spent: int = 0
     doubt: str = ""
+    doubtful: list[int] = field(default_factory=list)
+    unseen_owners: list[int] = field(default_factory=list)
     gaps: dict[str, list[Any]] = field(default_factory=dict)
     blind: dict[str, list[object]] = field(default_factory=dict)
     pending: list[Milestone] = field(default_factory=list)
@@ -97,6 +101,18 @@ class State:
     def refuse(self, owners: Iterable[int]) -> None:
         """Note that the step that runs may reach these milestones, which are not credited in it."""
         self.refused = sorted({*self.refused, *owners})
+
+    def doubt_owners(self, owners: Iterable[int]) -> None:
+        """Note that an unknown step may have hidden something of these milestones."""
+        self.doubtful = sorted({*self.doubtful, *owners})
+
+    def is_doubtful(self, owner: int) -> bool:
+        """Whether an unknown step may have hidden something of a milestone."""
+        return owner in self.doubtful or ALL in self.doubtful
+
+    def may_be_unseen(self, owner: int) -> bool:
+        """Whether a gap between two steps may have hidden something of a milestone."""
+        return owner in self.unseen_owners or ALL in self.unseen_owners
 
     @property
     def current_step(self) -> int:
@@ -158,5 +174,5 @@ class State:
 _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt"
     " unseen gaps blind steps began_at step_at potential offered hidden unclear"
-    " unclear_starts misses_combinations forked_live spent refused"
+    " unclear_starts misses_combinations forked_live spent refused doubtful unseen_owners"
 ).split()

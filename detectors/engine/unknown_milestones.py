@@ -6,16 +6,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from detectors.engine.gaps import REST
+from detectors.engine.gaps import REST, RULES
 from detectors.engine.state import State
 from detectors.sdk.registry import Composite, Rule
 from detectors.sdk.tier_rules import is_judged
 from detectors.task.ruleset import ConditionNode, Ruleset
 from detectors.task.source_dependencies import depends_on
-
-RULES = "rules"
-"""Stands among sources for what no rule could know, and for what rests on what was not observed
-before."""
 
 
 class UnobservedStep(NamedTuple):

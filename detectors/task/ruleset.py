@@ -39,7 +39,7 @@ from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
 
-ENGINE_VERSION = 35
+ENGINE_VERSION = 36
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -165,6 +165,7 @@ class Ruleset:
     metered: bool
     handlers: dict[str, Callable[[Any, Event], None]] = field(default_factory=dict)
     _dependencies: dict[tuple[str, str | None], frozenset[int]] = field(default_factory=dict)
+    _resting: dict[frozenset[int], frozenset[int]] = field(default_factory=dict)
     _shared: SharedPart | None = None
 
     @property
@@ -209,6 +210,17 @@ class Ruleset:
             if len(self._dependencies) >= MAX_DEPENDENCIES_KEPT:
                 self._dependencies.clear()
             known = self._dependencies[source, of] = self._find_owners(source, of)
+        return known
+
+    def find_resting(self, owners: frozenset[int]) -> frozenset[int]:
+        """The milestones that rest on one of ``owners``, themselves too."""
+        known = self._resting.get(owners)
+        if known is None:
+            if len(self._resting) >= MAX_DEPENDENCIES_KEPT:
+                self._resting.clear()
+            known = self._resting[owners] = frozenset(
+                n for n, rests_on in enumerate(self.find_dependencies()) if rests_on & owners
+            )
         return known
 
     def _find_owners(self, source: str, of: str | None) -> frozenset[int]:
