@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import Select, bindparam, delete, insert, select
 
 from api.db.database import Database, now
 from api.episodes.tables import episodes
@@ -124,9 +124,7 @@ class Preferences:
 
     async def all(self, tenant: str, task: str | None = None) -> Sequence[Any]:
         """Every word, in the order in which they were said."""
-        return await self._database.all(
-            _ALL if task is None else _ALL.where(_p.task == task), {"tenant": tenant}
-        )
+        return await self._of_task(_ALL, _p.task, tenant, task)
 
     async def everybody(self) -> Sequence[object]:
         """Every word of every tenant, in the order in which they were said."""
@@ -153,15 +151,19 @@ class Preferences:
 
     async def closed(self, tenant: str, task: str | None = None) -> Sequence[Any]:
         """Return the closed episodes that were opened last, newest first."""
-        return await self._database.all(
-            _CLOSED if task is None else _CLOSED.where(_e.task == task), {"tenant": tenant}
-        )
+        return await self._of_task(_CLOSED, _e.task, tenant, task)
 
     async def waiting(self, tenant: str, task: str | None = None) -> Sequence[Any]:
         """Items of steps that wait for an answer, the oldest first."""
-        return await self._database.all(
-            _WAITING if task is None else _WAITING.where(_e.task == task), {"tenant": tenant}
-        )
+        return await self._of_task(_WAITING, _e.task, tenant, task)
+
+    async def _of_task(
+        self, statement: Select[Any], column: Any, tenant: str, task: str | None
+    ) -> Sequence[Any]:
+        """Return the rows of a statement for a tenant; of one task where ``task`` is given."""
+        if task is not None:
+            statement = statement.where(column == task)
+        return await self._database.all(statement, {"tenant": tenant})
 
     async def unsettled(
         self, tenant: str, task: str | None = None

@@ -29,9 +29,9 @@ from detectors.matchers.typed_base import (
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema
 from detectors.model.json_types import number as bounded_number
-from detectors.model.json_value import as_items
+from detectors.model.json_value import as_items, is_number
 from detectors.model.types import Json
-from detectors.model.validation import Path, is_number
+from detectors.model.validation import Path
 
 Way = Literal["linear", "tiers", "f1", "bleu", "share"]
 MAX_TIERS = 16

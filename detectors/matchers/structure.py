@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-import orjson
-
 from detectors.matchers.faults import answers
 from detectors.matchers.lenient import Lenient, Read
 from detectors.matchers.structures import MAX_ITEMS, is_assignable
 from detectors.matchers.typed_base import FLAG_OFF, KeyedForm, Option, list_type, read_each
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, checked_type, fields_schema
-from detectors.model.safe_json import read_json
+from detectors.model.safe_json import json_or_none
 
 MAX_DEPTH = 8
 PART: Schema = {"$ref": "#/$defs/structure"}
@@ -151,23 +149,16 @@ def _items_of(spec: Mapping[str, object], path: Path, depth: int) -> Items:
 
 def _object(text: str, read: Read | None) -> object:
     if read is None:
-        return _read(text)
+        return json_or_none(text)
     if (found := read.get(("{", text))) is None:
-        found = read["{", text] = _read(text)
+        found = read["{", text] = json_or_none(text)
     return found
-
-
-def _read(text: str) -> Any:
-    try:
-        return read_json(text.encode("utf-8", "replace"))
-    except orjson.JSONDecodeError:
-        return None
 
 
 def json_in(text: str) -> object:
     """The JSON that a text is, or has in a fence of Markdown; None where it is none."""
-    whole = _read(text.strip())  # first: its own texts may have a fence in them
+    whole = json_or_none(text.strip())  # first: its own texts may have a fence in them
     _, fence, rest = text.partition("```")
     if whole is not None or not fence:
         return whole
-    return _read(rest.partition("```")[0].strip().removeprefix("json").strip())
+    return json_or_none(rest.partition("```")[0].strip().removeprefix("json").strip())

@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-import orjson
-
 from detectors.matchers import third_party
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.text import TextMatch
 from detectors.matchers.typed_base import Form, Path, json_text, read_each, read_json_path
 from detectors.model.errors import SpecError
-from detectors.model.safe_json import read_json
+from detectors.model.safe_json import json_or_none
 from detectors.model.types import Json
 
 W = TypeVar("W")
@@ -56,16 +54,9 @@ def _same(
     return len(wanted) == len(found) and all(map(matches, wanted, found))
 
 
-def _json(text: str) -> Json:
-    try:
-        return read_json(text.encode("utf-8", "replace"))
-    except orjson.JSONDecodeError:
-        return None
-
-
 def _json_array(text: str) -> list[object] | None:
     """The JSON array that a text is, None where it is none."""
-    found = _json(text) if text.lstrip().startswith("[") else None
+    found = json_or_none(text) if text.lstrip().startswith("[") else None
     return found if isinstance(found, list) else None
 
 
@@ -186,7 +177,7 @@ class JsonPath(Form):
     def matches(self, text: str) -> bool:
         """Whether one of the values there, or with `every` each of at least one, is what is
         wanted."""
-        return self.matches_json(_json(text))
+        return self.matches_json(json_or_none(text))
 
     def matches_json(self, value: object) -> bool:
         """Whether a JSON value has it."""

@@ -38,7 +38,7 @@ from detectors.matchers.typed_base import (
 )
 from detectors.model.errors import SpecError
 from detectors.model.json_types import Schema, checked_type, object_schema
-from detectors.model.validation import is_number
+from detectors.model.json_value import is_number
 
 TEXT: Schema = {"type": "string"}
 TEXT_FORM: Schema = {"$ref": "#/$defs/text"}

@@ -18,9 +18,10 @@ from detectors.model.json_types import (
     checked_type,
     object_schema,
 )
+from detectors.model.json_value import is_number
 from detectors.model.optional_values import entries_without_none
 from detectors.model.types import Json
-from detectors.model.validation import TaskReader, is_number
+from detectors.model.validation import TaskReader
 
 Path = tuple[str | int, ...]
 T = TypeVar("T")

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from detectors.model.errors import SpecError
+from detectors.model.json_value import is_number
 from detectors.model.types import Json
-from detectors.model.validation import Path, TaskReader, is_number, is_text
+from detectors.model.validation import Path, TaskReader, is_text
 
 Schema = dict[str, Json]
 T = TypeVar("T")

@@ -21,6 +21,15 @@ def read_json(text: str | bytes) -> Any:
         raise
 
 
+def json_or_none(text: str) -> Any:
+    """Return what a JSON text says, half a character in it as ``?``; None for what is none. Raises
+    `MemoryError`."""
+    try:
+        return read_json(text.encode("utf-8", "replace"))
+    except orjson.JSONDecodeError:
+        return None
+
+
 def check_memory(error: orjson.JSONDecodeError) -> None:
     """Raise `MemoryError` if it was memory that did not suffice, and not JSON that is wrong."""
     if error.msg.startswith(_NO_MEMORY):

@@ -69,8 +69,3 @@ class Noting:
 def is_text(value: Json) -> TypeGuard[str]:
     """Whether ``value`` is a text with more than blanks in it."""
     return isinstance(value, str) and bool(value.strip())
-
-
-def is_number(value: Json) -> TypeGuard[float]:
-    """Whether ``value`` is a number; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)

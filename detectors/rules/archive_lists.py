@@ -9,7 +9,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
     ReadArgs,
-    as_object_list,
+    as_objects,
     facts_of,
     goes_on,
     is_cut,
@@ -66,18 +66,14 @@ def _is_list(facts: Mapping[str, object], cut: bool) -> bool:
 def _entries(facts: Mapping[str, object], cut: bool) -> tuple[set[str], bool]:
     """The paths of files that are certain, and whether there is what is neither a file nor a
     folder."""
-    entries = _objects(facts.get("entries"))
+    entries = as_objects(facts.get("entries"))
     names = [entry.get("name") for entry in entries if _is_file(entry)]
     files = {_plain(name) for name in names if not goes_on(name, cut)}
     return files, any(map(_no_file, entries))
 
 
 def _is_told_whole(facts: Mapping[str, object]) -> bool:
-    return facts.get("count") == len(_objects(facts.get("entries")))
-
-
-def _objects(value: object) -> list[Mapping[str, object]]:
-    return [entry for entry in as_object_list(value) if isinstance(entry, Mapping)]
+    return facts.get("count") == len(as_objects(facts.get("entries")))
 
 
 def _is_file(entry: Mapping[str, object]) -> bool:

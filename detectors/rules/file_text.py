@@ -14,6 +14,7 @@ from detectors.sdk.file_reads import (
     Format,
     ReadArgs,
     as_object_list,
+    as_objects,
     facts_of,
     goes_on,
     is_cut,
@@ -124,12 +125,12 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
 def _parts(facts: Mapping[str, object], unit: str, cut: bool) -> list[tuple[str, bool]]:
     """The texts of the parts, each with whether it may go on."""
     if unit == "paragraph":
-        texts = [str(paragraph.get("text")) for paragraph in _objects(facts.get("paragraphs"))]
+        texts = [str(paragraph.get("text")) for paragraph in as_objects(facts.get("paragraphs"))]
         return [(text, goes_on(text, cut)) for text in texts]
     if unit == "page":
         return [(str(page), goes_on(page, cut)) for page in as_object_list(facts.get("pages"))]
     if unit == "slide":
-        slides = [as_object_list(slide.get("texts")) for slide in _objects(facts.get("slides"))]
+        slides = [as_object_list(slide.get("texts")) for slide in as_objects(facts.get("slides"))]
         return [("\n".join(map(str, texts)), cut) for texts in slides]
     text = facts.get("text")
     if not isinstance(text, str):
@@ -140,7 +141,3 @@ def _parts(facts: Mapping[str, object], unit: str, cut: bool) -> list[tuple[str,
 def _lines(text: str, cut: bool) -> list[tuple[str, bool]]:
     lines = text.splitlines()
     return [(line, goes_on(text, cut) and n == len(lines)) for n, line in enumerate(lines, 1)]
-
-
-def _objects(value: object) -> list[Mapping[str, object]]:
-    return [item for item in as_object_list(value) if isinstance(item, Mapping)]

@@ -244,6 +244,11 @@ def as_object_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
+def as_objects(value: object) -> list[Mapping[str, object]]:
+    """The objects in ``value`` if it is a list, else none."""
+    return [item for item in as_object_list(value) if isinstance(item, Mapping)]
+
+
 def value_text(value: object) -> str | None:
     """A cell's or a field's value as a text: 12.0 is 12; nothing for what holds others."""
     if value is None or isinstance(value, list | dict):

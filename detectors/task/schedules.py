@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 from detectors.model.errors import SpecError
+from detectors.model.json_value import is_number
 from detectors.model.types import Json
-from detectors.model.validation import TaskReader, is_number
+from detectors.model.validation import TaskReader
 from detectors.task.language import Task
 from detectors.task.value_types import Points
 

@@ -24,8 +24,9 @@ from detectors.model.json_types import (
     text,
     whole,
 )
+from detectors.model.json_value import is_number
 from detectors.model.types import Json
-from detectors.model.validation import Path, TaskReader, is_number
+from detectors.model.validation import Path, TaskReader
 from detectors.sdk.arguments import ID_REF
 
 COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")

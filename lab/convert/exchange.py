@@ -7,8 +7,6 @@ pictures, sound and fonts: no rule is known yet that could ask for them.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -325,7 +323,7 @@ def _messages(exchange: Exchange, about: JsonObject, secrets: Secrets) -> Iterat
         text = str(message.get("data", ""))
         raw = text.encode("utf-8", "replace")
         if message.get("opcode") == _BINARY:
-            raw = _decoded(raw.decode()) or b""
+            raw = bodies.decode_base64(raw.decode()) or b""
         fields = bodies.body_fields(raw, "", secrets)
         yield Telling(exchange.head, kind, where | fields)
 
@@ -396,7 +394,7 @@ def _posted_bytes(data: JsonObject, attachment: Attachment) -> bytes | None:
     text, attached = read_text(data, "text"), _attached_name(data)
     if text:
         is_base64 = data.get("encoding") == "base64"
-        return _decoded(text) if is_base64 else text.encode("utf-8", "replace")
+        return bodies.decode_base64(text) if is_base64 else text.encode("utf-8", "replace")
     return attachment(attached) if attached else None
 
 
@@ -425,17 +423,10 @@ def _content_bytes(content: JsonObject, attachment: Attachment) -> bytes | None:
     text, attached = content.get("text"), _attached_name(content)
     if isinstance(text, str):
         is_base64 = content.get("encoding") == "base64"
-        return _decoded(text) if is_base64 else text.encode("utf-8", "replace")
+        return bodies.decode_base64(text) if is_base64 else text.encode("utf-8", "replace")
     return attachment(attached) if attached else None
 
 
 def _attached_name(part: JsonObject) -> str:
     """The name of the file in which a body lies; "" where there is none."""
     return str(part.get("_file") or part.get("_sha1") or "")
-
-
-def _decoded(text: str) -> bytes | None:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return None

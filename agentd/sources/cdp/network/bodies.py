@@ -29,7 +29,7 @@ def bytes_of(about: RequestData) -> bytes | None:
     fetched."""
     entries = about.get("postDataEntries")
     if entries:
-        parts = [_decoded(entry.get("bytes", "")) for entry in entries]
+        parts = [decode_base64(entry.get("bytes", "")) for entry in entries]
         return None if None in parts else b"".join(without_none(parts))
     text = about.get("postData")
     return None if text is None else str(text).encode("utf-8", "replace")
@@ -40,7 +40,7 @@ def bytes_of_reply(reply: Mapping[str, object], name: str) -> bytes | None:
     if name not in reply:
         return None
     text = str(reply[name])
-    return _decoded(text) if reply.get("base64Encoded") else text.encode("utf-8", "replace")
+    return decode_base64(text) if reply.get("base64Encoded") else text.encode("utf-8", "replace")
 
 
 def request_body(
@@ -138,7 +138,7 @@ def _mask_body_again(body: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
     """Mask a body by secrets that became known after it was kept."""
     if "text" in body:
         return body | {"text": mask_body(body["text"], body.get("mime", ""), secrets)}
-    if is_clean(_decoded(body.get("base64", "")) or b"", secrets):
+    if is_clean(decode_base64(body.get("base64", "")) or b"", secrets):
         return body
     return drop_keys(body, ("base64",)) | {"text": MASK}
 
@@ -168,7 +168,7 @@ def _utf8(text: str) -> str:
     return text.encode("latin-1").decode("utf-8", "replace")
 
 
-def _decoded(text: str) -> bytes | None:
+def decode_base64(text: str) -> bytes | None:
     """Decode base64, None for what is none."""
     try:
         return base64.b64decode(text, validate=True)
