@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from api.cli.main import main
+from common.regular_file import NotRegularError, read_regular
 from lab.convert import Conversion, convert
 from lab.convert.errors import ConvertError
 from tests.convert.hand_made import (
@@ -298,3 +299,15 @@ def test_wrong_options_are_named(
 ) -> None:
     assert run(har_file, *arguments) == 2
     assert named in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("size", [0, 1, 9, 10, 11, 3 << 20])
+def test_no_more_of_a_file_is_read_than_is_wanted(tmp_path: Path, size: int) -> None:
+    """By what was read, and not by what the file says of its size."""
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * size)
+    if size > 10:
+        with pytest.raises(NotRegularError, match="is larger than 10 bytes"):
+            read_regular(file, 10)
+    else:
+        assert read_regular(file, 10) == b"x" * size
