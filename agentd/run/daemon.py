@@ -17,7 +17,7 @@ from agentd.core.settings import RunSettings
 from agentd.session.local_scoring import load_rules
 from agentd.session.session import Session
 from agentd.uplink.command_stream import CommandStream
-from agentd.uplink.http import CONNECTIONS, Service
+from agentd.uplink.http import CONNECTIONS, Service, tls_context
 from agentd.uplink.uploader import Shipper
 from common.plain_answers import ASYNC_HOOKS, HEADERS
 from common.regular_file import NotRegularError, read_regular
@@ -53,6 +53,7 @@ async def run(
         async with httpx.AsyncClient(
             base_url=settings.service,
             trust_env=False,
+            verify=tls_context(),
             headers=HEADERS,
             event_hooks=ASYNC_HOOKS,
             limits=CONNECTIONS,

@@ -13,9 +13,10 @@ from agentd.cli.main import main, make_app
 from agentd.core.errors import UsageError
 from agentd.core.patience import Patience
 from agentd.core.plan import EpisodePlan
-from agentd.core.settings import RunSettings, parse_settings
+from agentd.core.settings import RecordSettings, RunSettings, arguments_of, parse_settings
 from agentd.session.supervisor import TABLE, sources_of
 from agentd.sources.cdp import CdpSource
+from agentd.uplink.http import tls_context
 from common.command_line import CommandLineError, parse_command
 
 NEEDED = ("--service", "http://s/", "--episode", "E", "--token-file", "t", "--state", "d")
@@ -158,3 +159,13 @@ def test_a_recording_that_is_there_is_not_replaced_unasked(
     assert end.value.code == 2
     assert "is there already; wanted another name, or --force" in capsys.readouterr().err
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"it.mrec": "mine"}
+
+
+def test_what_each_attached_episode_needs_is_made_once() -> None:
+    """Options and authorities take 40 ms to read; whoever reads them can change nothing."""
+    assert arguments_of(RunSettings) is arguments_of(RunSettings)
+    assert arguments_of(RunSettings).keys() != arguments_of(RecordSettings).keys()
+    with pytest.raises(TypeError):
+        arguments_of(RunSettings)["state"] = None  # type: ignore[index]
+    assert tls_context() is tls_context()
+    assert tls_context().check_hostname
