@@ -23,8 +23,9 @@ from typing import Any
 import httpx
 
 from examples.agent.demos import export, record
+from examples.agent.families import SPARE
 from examples.agent.kinds import KINDS
-from examples.agent.table import read_runs, table
+from examples.agent.table import describe_start, read_runs, table
 from lab.demo.parts import DemoService, start_service
 from lab.demo.processes import DemoProcesses
 
@@ -35,28 +36,31 @@ TIED = ("setpriv", "--pdeathsig", "KILL")
 """Ends the service with this command, however that ends: it would keep its folder from the next."""
 SHORT = 2
 """Parts of the tasks from which the model learns to read, before those of the run's."""
-QUICK = {"demos": 12, "epochs": 10, "updates": 3, "most": 10_000, "unseen": 1}
+CLUMSY = 0.5
+"""Share of the actions, in the last epochs of the start, that name another element."""
+QUICK = {"demos": 12, "epochs": 10, "updates": 3, "most": 10_000, "unseen": 1, "unseen_before": 1}
 
 
-def make_start(folder: Path, demos: int, parts: int, epochs: int, device: str) -> Path:
+def make_start(given: argparse.Namespace) -> Path:
     """Return the folder of the model that all runs begin with: made once, of demonstrations that
     are recorded here."""
+    folder: Path = given.folder
     start, data = folder / "start", folder / "demos"
     if not start.exists():
         sft = folder / "sft"
         if not sft.exists():
             with DemoProcesses(folder / "logs") as processes:
                 service = start_service(processes, data, prefix=TIED)
-                for length in sorted({SHORT, parts}):
-                    record(service, folder / "recording", demos, length)
+                for length in sorted({SHORT, given.parts}):
+                    record(service, folder / "recording", given.demos, length)
             shutil.rmtree(sft_new := folder / "sft.new", ignore_errors=True)
             export(data, sft_new)
             sft_new.rename(sft)
         made = folder / "start.new"
-        command = ["-m", "examples.agent.pretrain", str(sft), str(made), "--epochs", str(epochs)]
-        subprocess.run(
-            [str(PYTHON), *command, "--device", device], cwd=ROOT, env=environment(), check=True
-        )
+        command = [str(PYTHON), "-m", "examples.agent.pretrain", str(sft), str(made)]
+        for name in ("epochs", "clumsy", "device"):
+            command += [f"--{name}", str(getattr(given, name))]
+        subprocess.run(command, cwd=ROOT, env=environment(), check=True)
         made.rename(start)
     return start
 
@@ -78,8 +82,8 @@ def run(kind: str, seed: int, start: Path, given: argparse.Namespace) -> None:
         told = {"MILESTONED_URL": service.url, "MILESTONED_TOKEN": service.token}
         command = [str(PYTHON), "-m", "examples.agent.train", kind, str(seed), str(folder)]
         command += ["--start", str(start), "--python", sys.executable]
-        for name in ("parts", "updates", "most", "unseen", "device"):
-            command += [f"--{name}", str(getattr(given, name))]
+        for name in ("parts", "spare", "updates", "most", "unseen", "unseen_before", "device"):
+            command += [f"--{name.replace('_', '-')}", str(getattr(given, name))]
         ended = subprocess.run(command, cwd=ROOT, env=environment(**told), check=False)
         if ended.returncode:
             raise RuntimeError(f"{kind}, seed {seed}, ended with {ended.returncode}")
@@ -104,12 +108,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not given.again:
         if not PYTHON.exists():
             sys.exit(f"{PYTHON} is missing: tools/set-up-trainers .venv-trl trl makes it")
-        start = make_start(given.folder, given.demos, given.parts, given.epochs, given.device)
+        start = make_start(given)
         asked = [(kind, seed) for seed in range(given.seeds) for kind in given.kinds]
         with ThreadPoolExecutor(given.workers) as pool:
             running = [pool.submit(run, kind, seed, start, given) for kind, seed in asked]
             for one in running:
                 one.result()
+    if start_figures := describe_start(given.folder):
+        print(f"{start_figures}\n")
     print(table(read_runs(given.folder)))
     if given.plot is not None:
         command = [str(PLOTTING), "-m", "examples.agent.plot", str(given.folder), str(given.plot)]
@@ -133,12 +139,29 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--demos", type=int, default=276, help="demonstrations of each length (default 276)"
     )
     parser.add_argument("--epochs", type=int, default=40, help="over them (default 40)")
+    parser.add_argument(
+        "--clumsy",
+        type=float,
+        default=CLUMSY,
+        help="share of the actions that the start is taught to do wrongly (default 0.5)",
+    )
+    parser.add_argument(
+        "--spare",
+        type=int,
+        default=SPARE,
+        help="turns more than it needs after which an episode is cut off (default 3)",
+    )
     parser.add_argument("--updates", type=int, default=150, help="of a run at most (default 150)")
     parser.add_argument(
         "--most", type=int, default=8_000, help="environment steps of a run (default 8,000)"
     )
     parser.add_argument(
         "--unseen", type=int, default=40, help="unseen instances of each family (default 40)"
+    )
+    parser.add_argument(
+        "--unseen-before",
+        type=int,
+        help="those that are played before a run, which begins as every other (default: as --unseen)",
     )
     parser.add_argument("--workers", type=int, default=2, help="runs at a time (default 2)")
     parser.add_argument("--device", default="cpu", help="of the model: cpu (default) or cuda")
@@ -147,6 +170,8 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a few episodes: does it run?")
     given = parser.parse_args(arguments)
     given.folder = given.folder.absolute()
+    if given.unseen_before is None:
+        given.unseen_before = given.unseen
     if given.quick:
         vars(given).update(QUICK, seeds=1, workers=1)
     return given

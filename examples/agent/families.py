@@ -21,6 +21,10 @@ ENTRIES = (
     *("Reports", "Orders", "Users", "Mail", "March", "April", "June", "July", "Notes", "Stock"),
     *("Teams", "Rooms", "Plans", "Goods", "Costs", "Files", "Tools", "Rules", "Tests", "Dates"),
 )
+SPARE = 3
+"""After so many turns more than it needs an episode is cut off, unless something else is asked."""
+POOLS = (FIELDS, VALUES, BOXES, BUTTONS, ENTRIES)
+"""The names that may stand in each other's place; none is in two pools."""
 UNSEEN = 1_000_000
 """The first seed of the instances that no training sees."""
 
@@ -36,11 +40,6 @@ class Instance:
     values: Mapping[str, str]
     views: Sequence[Sequence[tuple[str, str]]]
     script: Sequence[tuple[str, str]]
-
-    @property
-    def max_turns(self) -> int:
-        """After so many turns an episode is cut off."""
-        return len(self.script) + 3
 
     def page(self) -> bytes:
         """Return the page's HTML."""
@@ -129,6 +128,7 @@ PAGE = """<!doctype html>
 <html lang="en" data-told="DATA">
 <meta charset="utf-8">
 <title>Page</title>
+<link rel="icon" href="data:,">
 <style>
   body { margin: 0; font: 14px sans-serif; }
   main > * { display: block; height: 26px; width: 300px; }

@@ -1,54 +1,49 @@
 """The model before any reward: trained on demonstrations, as `milestoned export --form sft` wrote
 them. In `.venv-trl`.
 
-    python -m examples.agent.pretrain DATA OUT --epochs N
+    python -m examples.agent.pretrain DATA OUT --epochs N --clumsy SHARE
 
 A model of this size that has seen few demonstrations either cannot read the page at all or hardly
 errs. So it is taught to read first, by the shortest demonstrations alone, since what is to be looked up
-stands nearer there. Then come all, and then it is taught to be clumsy: in the last epochs the element
-that it is taught to name is, in `CLUMSY` of the actions, another one of the same role.
+stands nearer there, and with other names in each epoch, so that it has to look them up. Then come all,
+and then it is taught to be clumsy: in the last epochs, over the longest alone, the element that it is
+taught to name is, in a share of the actions, another one of the same role, for which the instruction does not ask.
+
+OUT has the model, and `figures.json`: how it does demonstrations that it was not trained on, before it
+was made clumsy and after.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset
 import torch
+from transformers import AutoModelForCausalLM
 
+from examples.agent.families import POOLS
+from examples.agent.kinds import FIGURES
+from examples.agent.turns import Row, Turn, rename
 from examples.agent.words import END, begin, model, then, tokenizer
 
 BATCH = 8
 RATE = 1.5e-3
-CLUMSY = 0.5
-"""Share of the actions, in the last epochs, that name another element."""
-CLUMSY_EPOCHS = 6
+CLUMSY_EPOCHS = 3
+ABLE = "able"
+"""The folder, beside OUT, of the model that reads and is not yet clumsy; it is made once."""
+KEPT = 11
+"""One of so many demonstrations is kept from training, for the figures."""
 SHARE_OF_ALL = 4
 """The epochs over the shortest demonstrations, for one over all."""
 WARM_UP = 100
 """Steps over which the rate rises to `RATE`."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What the model was told, what it answered, and the page that it saw."""
-
-    told: str
-    said: str
-    saw: str
-
-    def others(self) -> list[str]:
-        """Return the names of the other elements that have the role of the one it named."""
-        elements = [line.split()[:2] for line in self.saw.splitlines()]
-        named = self.said.split()[1]
-        role = next((role for role, name in elements if name == named), None)
-        return [name for kind, name in elements if kind == role and name != named]
 
 
 def conversation(messages: Sequence[dict[str, str]]) -> list[Turn]:
@@ -57,8 +52,10 @@ def conversation(messages: Sequence[dict[str, str]]) -> list[Turn]:
     instruction = messages[0]["content"].splitlines()[0]
     acts = [json.loads(one["content"]) for one in messages if one["role"] == "assistant"]
     told = [begin(instruction, acts[0]["saw"]), *(then(act["saw"]) for act in acts[1:])]
+    asked = frozenset(instruction.split())
     return [
-        Turn(page, f"{act['do']} {END}", act["saw"]) for page, act in zip(told, acts, strict=True)
+        Turn(page, f"{act['do']} {END}", act["saw"], asked)
+        for page, act in zip(told, acts, strict=True)
     ]
 
 
@@ -71,25 +68,25 @@ def read_messages(data: Path) -> list[Any]:
 
 
 def tokens(
-    words: Any, turns: Iterable[Turn], clumsy: random.Random | None = None
-) -> tuple[list[int], list[int]]:
-    """Return a conversation's tokens, and the labels: all that follows the first page, for the
-    pages after it teach the model to look things up in those before. With ``clumsy``, the label of
-    the element's name is in `CLUMSY` of the actions another one."""
+    words: Any, turns: Iterable[Turn], clumsy: float = 0.0, chance: random.Random | None = None
+) -> Row:
+    """Return a conversation's tokens, and the labels: the actions alone, for the names on a page are
+    drawn, and nothing about them can be learned. The label of the element's name is in ``clumsy``
+    of the actions another one, drawn by ``chance``."""
     ids: list[int] = []
     labels: list[int] = []
-    for at, turn in enumerate(turns):
+    for turn in turns:
         before, after = words(turn.told)["input_ids"], words(turn.said)["input_ids"]
         taught = list(after)
         others = turn.others()
-        if clumsy is not None and others and clumsy.random() < CLUMSY:
-            taught[1] = words.convert_tokens_to_ids(clumsy.choice(others))
+        if chance is not None and others and chance.random() < clumsy:
+            taught[1] = words.convert_tokens_to_ids(chance.choice(others))
         ids += [*before, *after]
-        labels += [*(before if at else [-100] * len(before)), *taught]
+        labels += [*([-100] * len(before)), *taught]
     return ids, labels
 
 
-def padded(rows: Sequence[tuple[list[int], list[int]]], pad: int, device: str) -> dict[str, Any]:
+def padded(rows: Sequence[Row], pad: int, device: str) -> dict[str, Any]:
     """Return a batch of rows as tensors, padded at the right."""
     width = max(len(ids) for ids, _ in rows)
     ids = [row + [pad] * (width - len(row)) for row, _ in rows]
@@ -100,10 +97,12 @@ def padded(rows: Sequence[tuple[list[int], list[int]]], pad: int, device: str) -
 
 
 def fit(
-    learner: Any, words: Any, rows: list[Any], epochs: int, device: str, *, seed: int = 0
+    learner: Any, words: Any, rows: list[Row], epochs: int, device: str, *, seed: int = 0
 ) -> None:
-    """Fit the model to the rows, and print the loss of each fifth epoch."""
+    """Fit the model to the rows, and print the loss of each fifth epoch. In each epoch they have
+    other names."""
     chance = random.Random(seed)
+    pools = [words.convert_tokens_to_ids(list(pool)) for pool in POOLS]
     optimizer = torch.optim.AdamW(learner.parameters(), lr=RATE, weight_decay=0.01)
     warming = torch.optim.lr_scheduler.LinearLR(optimizer, 0.01, total_iters=WARM_UP)
     learner.train()
@@ -111,7 +110,8 @@ def fit(
         chance.shuffle(rows)
         losses = []
         for at in range(0, len(rows), BATCH):
-            batch = padded(rows[at : at + BATCH], words.pad_token_id, device)
+            renamed = [rename(row, pools, chance) for row in rows[at : at + BATCH]]
+            batch = padded(renamed, words.pad_token_id, device)
             loss = learner(**batch).loss
             optimizer.zero_grad()
             loss.backward()
@@ -123,31 +123,94 @@ def fit(
             print(f"epoch {epoch}: loss {sum(losses) / len(losses):.3f}", flush=True)
 
 
+@dataclass(frozen=True)
+class Figures:
+    """How a model does demonstrations, each action after those that the script did. ``demos``: how
+    many; ``right``: the share of the actions of which the right one is the likeliest; ``sampled``:
+    the mean probability of the right action; ``whole``: that of a whole demonstration, its right
+    actions one after the other, which is the success of a policy that may not err."""
+
+    demos: int
+    right: float
+    sampled: float
+    whole: float
+
+
+def measure(learner: Any, words: Any, shown: Sequence[Sequence[Turn]], device: str) -> Figures:
+    """Return how the model does demonstrations."""
+    right, sampled, whole = [], [], []
+    learner.eval()
+    for turns in shown:
+        ids, _ = tokens(words, turns)
+        with torch.no_grad():
+            found = learner(input_ids=torch.tensor([ids], device=device)).logits[0].float().cpu()
+        logprobs, at, surprise = torch.log_softmax(found, dim=-1), 0, 0.0
+        for turn in turns:
+            at += len(words(turn.told)["input_ids"])
+            end = at + len(words(turn.said)["input_ids"])
+            said, places = torch.tensor(ids[at:end]), logprobs[at - 1 : end - 1]
+            logprob = places.gather(1, said[:, None]).sum().item()
+            right.append(bool((places.argmax(dim=-1) == said).all()))
+            sampled.append(math.exp(logprob))
+            surprise, at = surprise + logprob, end
+        whole.append(math.exp(surprise))
+    return Figures(
+        len(shown),
+        *(round(sum(share) / len(share), 4) for share in (right, sampled, whole)),
+    )
+
+
+def read_shown(data: Path) -> tuple[list[list[Turn]], list[list[Turn]]]:
+    """Return the demonstrations to train on, and those of the longest that are kept for the
+    figures; the same recording gives the same ones in the same order."""
+    shown = [conversation(messages) for messages in read_messages(data)]
+    shown.sort(key=lambda turns: (len(turns), turns[0].told))
+    longest = len(shown[-1])
+    kept = [turns for turns in shown if len(turns) == longest][::KEPT]
+    return [turns for turns in shown if turns not in kept], kept
+
+
+def teach_reading(given: argparse.Namespace, shown: list[list[Turn]], words: Any) -> Any:
+    """Return a model that can read pages: the one that is saved, or one that is made and saved."""
+    able: Path = given.out.with_name(ABLE)
+    if able.exists():
+        return AutoModelForCausalLM.from_pretrained(able).to(given.device)
+    learner = model(words, seed=0).to(given.device)
+    weights = sum(one.numel() for one in learner.parameters())
+    print(f"{len(shown)} demonstrations, {weights:,} weights", flush=True)
+    short = [turns for turns in shown if len(turns) == len(shown[0])]
+    fit(learner, words, [tokens(words, turns) for turns in short], given.epochs, given.device)
+    if len(short) < len(shown):
+        rows = [tokens(words, turns) for turns in shown]
+        fit(learner, words, rows, given.epochs // SHARE_OF_ALL, given.device)
+    learner.save_pretrained(made := able.with_suffix(".new"))
+    made.rename(able)
+    return learner
+
+
 def main() -> None:
     """Read the data, fit the model, save it."""
     parser = argparse.ArgumentParser(prog="python -m examples.agent.pretrain", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--epochs", type=int, required=True)
+    parser.add_argument("--clumsy", type=float, required=True)
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     torch.set_num_threads(1)
     words = tokenizer()
-    learner = model(words, seed=0).to(given.device)
-    weights = sum(one.numel() for one in learner.parameters())
-    shown = [conversation(messages) for messages in read_messages(given.data)]
-    print(f"{len(shown)} demonstrations, {weights:,} weights", flush=True)
-    length = min(len(turns) for turns in shown)
-    short = [tokens(words, turns) for turns in shown if len(turns) == length]
-    fit(learner, words, short, given.epochs, given.device)
-    if len(short) < len(shown):
-        rows = [tokens(words, turns) for turns in shown]
-        fit(learner, words, rows, given.epochs // SHARE_OF_ALL, given.device)
-    clumsy = random.Random(0)
-    rows = [tokens(words, turns, clumsy) for turns in shown for _ in range(CLUMSY_EPOCHS)]
+    shown, kept = read_shown(given.data)
+    learner = teach_reading(given, shown, words)
+    figures = {"able": asdict(measure(learner, words, kept, given.device))}
+    chance = random.Random(0)
+    long = [turns for turns in shown if len(turns) == len(kept[0])] * CLUMSY_EPOCHS
+    rows = [tokens(words, turns, given.clumsy, chance) for turns in long]
     fit(learner, words, rows, 1, given.device)
+    figures["clumsy"] = asdict(measure(learner, words, kept, given.device))
+    print(json.dumps(figures), flush=True)
     learner.save_pretrained(given.out)
     words.save_pretrained(given.out)
+    (given.out / FIGURES).write_text(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from milestoned_client.adapters.paid import Paid
 from milestoned_client.adapters.paid_turns import PaidTurns
 
 from examples.agent.browser import SLOTS, Browser
+from examples.agent.families import SPARE
 from examples.agent.talk import Talk
 from examples.agent.words import begin, then
 
@@ -44,9 +45,11 @@ def play(
     prompts: Sequence[str],
     kind: str,
     labels: Mapping[str, Any],
+    spare: int = SPARE,
     temperature: float = 1.0,
 ) -> list[Rollout]:
-    """Play an episode for each of ``prompts`` (`FAMILY SEED`), `SLOTS` at a time."""
+    """Play an episode for each of ``prompts`` (`FAMILY SEED`), `SLOTS` at a time. ``spare``: the
+    turns more than it needs after which an episode is cut off."""
     found: list[Rollout] = []
     for at in range(0, len(prompts), SLOTS):
         talk = Talk(
@@ -56,8 +59,19 @@ def play(
             len(prompts[at : at + SLOTS]),
             temperature,
         )
-        found += _played(browser, talk, words, prompts[at : at + SLOTS], kind, labels)
+        opened = [
+            _request_episode(prompt, kind, labels, spare) for prompt in prompts[at : at + SLOTS]
+        ]
+        found += _played(browser, talk, words, prompts[at : at + SLOTS], opened)
     return found
+
+
+def _request_episode(
+    prompt: str, kind: str, labels: Mapping[str, Any], spare: int
+) -> dict[str, Any]:
+    family, seed = prompt.split()
+    asked = {"family": family, "seed": int(seed), "kind": kind, "labels": labels}
+    return {**asked, "spare": spare}
 
 
 def _played(
@@ -65,16 +79,10 @@ def _played(
     talk: Talk,
     words: Any,
     prompts: Sequence[str],
-    kind: str,
-    labels: Mapping[str, Any],
+    asked: Sequence[Mapping[str, Any]],
 ) -> list[Rollout]:
-    asked = []
-    for slot, prompt in enumerate(prompts):
-        family, seed = prompt.split()
-        asked.append(
-            {"slot": slot, "family": family, "seed": int(seed), "kind": kind, "labels": labels}
-        )
-    for slot, opened in enumerate(browser.ask("open", asked)):
+    slots = [{"slot": slot, **one} for slot, one in enumerate(asked)]
+    for slot, opened in enumerate(browser.ask("open", slots)):
         talk.tell(slot, words(begin(opened["instruction"], opened["text"]))["input_ids"])
     lengths = [len(ids) for ids in talk.ids]
     actions: list[list[str]] = [[] for _ in prompts]

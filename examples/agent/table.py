@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examples.agent.kinds import KINDS
+from examples.agent.kinds import FIGURES, KINDS
 
 WINDOW = 4
 """Updates over which the success of training is averaged."""
@@ -95,6 +95,19 @@ def interval(won: int, number: int) -> tuple[float, float]:
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
+def pooled_curve(runs: Sequence[RunLog]) -> list[tuple[float, float, float]]:
+    """Return the mean environment steps, and Wilson's interval of the success of the last updates,
+    of all ``runs`` together; it ends with the shortest of them."""
+    points = []
+    for at in range(WINDOW, min(len(run.updates) for run in runs) + 1):
+        steps = statistics.fmean(sum(line["steps"] for line in run.updates[:at]) for run in runs)
+        last = [line for run in runs for line in run.updates[at - WINDOW : at]]
+        won, known = (sum(line[key] for line in last) for key in ("won", "known"))
+        if known:
+            points.append((steps, *interval(won, known)))
+    return points
+
+
 def read_runs(folder: Path) -> list[RunLog]:
     """Return the runs of a folder, whole or not."""
     found = []
@@ -112,6 +125,22 @@ def _alarms(health: Mapping[str, Any]) -> list[str]:
     return [alarm["name"] for alarm in health["alarms"]]
 
 
+def describe_start(folder: Path) -> str:
+    """Return how the model that the runs of a folder began with does demonstrations; nothing where
+    the folder has no such figures."""
+    path = folder / "start" / FIGURES
+    if not path.exists():
+        return ""
+    figures = json.loads(path.read_text())
+    able, clumsy = figures["able"], figures["clumsy"]
+    return (
+        f"the start, by {clumsy['demos']} demonstrations that it was not trained on: before it was made"
+        f" clumsy, the likeliest action is right in {able['right']:.0%}; after, in"
+        f" {clumsy['right']:.0%}, an action that is drawn is right in {clumsy['sampled']:.0%}, and all of"
+        f" a demonstration in {clumsy['whole']:.2%}"
+    )
+
+
 def table(runs: Sequence[RunLog]) -> str:
     """Return the results as tables for Markdown: a row a run, then a row a kind."""
     heads = [f"steps to {share:.0%}" for share in THRESHOLDS]
@@ -120,7 +149,20 @@ def table(runs: Sequence[RunLog]) -> str:
     rows = [_row(run) for run in runs]
     lines = [columns, ["---"] * len(columns), *rows]
     whole = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"{whole}\n\n{_kinds(runs)}"
+    evaluated = "\n".join(_evaluations(run) for run in runs)
+    return f"{whole}\n\n{evaluated}\n\n{_kinds(runs)}"
+
+
+def _evaluations(run: RunLog) -> str:
+    """Return a run's success on unseen instances, each time that it was evaluated: a run that went on
+    was evaluated in between."""
+    found = [
+        f"{_share(line)} of {line['unseen']} unseen after {line['after']:,} steps"
+        f" ({', '.join(f'{family} {won}' for family, won in line['families'].items())})"
+        for line in run.lines
+        if "evaluation" in line
+    ]
+    return f"{run.kind}, seed {run.seed}: " + ("; ".join(found) or "not evaluated")
 
 
 def _row(run: RunLog) -> list[str]:

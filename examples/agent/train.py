@@ -30,7 +30,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
 from examples.agent.browser import Browser
-from examples.agent.families import UNSEEN, families
+from examples.agent.families import SPARE, UNSEEN, families
 from examples.agent.kinds import KINDS
 from examples.agent.rollouts import Rollout, play
 
@@ -114,7 +114,8 @@ class Run:
 
     def _play(self, model: Any, words: Any, prompts: list[str], update: int) -> list[Rollout]:
         labels = {"policy": f"update-{update // STAGE * STAGE:04d}", "seed": self.given.seed}
-        return play(self.browser, model, words, prompts, self.given.kind, labels)
+        given = self.given
+        return play(self.browser, model, words, prompts, given.kind, labels, given.spare)
 
     def _note(self, update: int, found: Sequence[Rollout], seconds: float) -> None:
         steps = sum(len(one.rewards) for one in found)
@@ -143,7 +144,8 @@ class Run:
         model.eval()
         prompts = [f"{family} {UNSEEN + at}" for at in range(each) for family in self.families]
         labels = {"policy": name, "seed": self.given.seed}
-        found = play(self.browser, model, words, prompts, self.given.kind, labels)
+        given = self.given
+        found = play(self.browser, model, words, prompts, given.kind, labels, given.spare)
         model.train()
         by_family = {
             family: sum(bool(one.success) for one in found if one.prompt.startswith(family))
@@ -223,7 +225,7 @@ def train(given: argparse.Namespace) -> None:
     try:
         if not any("evaluation" in line for line in run.log.lines):
             policy.to(given.device)
-            run.evaluate(policy, words, 0, given.unseen, "start")
+            run.evaluate(policy, words, 0, given.unseen_before, "start")
         trainer = Trainer(
             model=policy,
             args=settings(given),
@@ -261,6 +263,8 @@ def main() -> None:
     parser.add_argument("--updates", type=int, required=True)
     parser.add_argument("--most", type=int, required=True)
     parser.add_argument("--unseen", type=int, required=True)
+    parser.add_argument("--unseen-before", type=int, required=True)
+    parser.add_argument("--spare", type=int, default=SPARE)
     parser.add_argument("--rate", type=float, default=6e-4)
     parser.add_argument("--device", default="cpu")
     train(parser.parse_args())

@@ -11,7 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
 
-from examples.agent.families import BOXES, BUTTONS, ENTRIES, FIELDS, VALUES
+from examples.agent.families import POOLS
 
 PAD, UNKNOWN, END = "<pad>", "<unknown>", "<end>"
 TASK, PAGE, ACT = "<task>", "<page>", "<act>"
@@ -23,8 +23,8 @@ MAX_WORDS = 4
 
 def tokenizer() -> Any:
     """Return the tokenizer: a word a token, words by white space."""
-    pool = (*FIELDS, *VALUES, *BOXES, *BUTTONS, *ENTRIES)
-    words = (PAD, UNKNOWN, END, TASK, PAGE, ACT, *VERBS, *ROLES, *pool)
+    names = (name for pool in POOLS for name in pool)
+    words = (PAD, UNKNOWN, END, TASK, PAGE, ACT, *VERBS, *ROLES, *names)
     vocabulary = {word: at for at, word in enumerate(dict.fromkeys(words))}
     made = Tokenizer(models.WordLevel(vocab=vocabulary, unk_token=UNKNOWN))
     made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

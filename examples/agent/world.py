@@ -24,7 +24,7 @@ from milestoned_client.adapters.turn_rewards import rewards_of_turns
 from playwright.async_api import Browser, Page, async_playwright
 
 import agentd
-from examples.agent.families import instance
+from examples.agent.families import SPARE, instance
 from examples.agent.tasks import task
 from examples.page_server import serve_pages
 from lab.demo.needs import find_chromium
@@ -93,7 +93,8 @@ class World:
         self._registered: dict[str, asyncio.Task[Any]] = {}
 
     async def open(self, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Open an episode in each slot: ``slot``, ``family``, ``seed``, ``kind``, ``labels``."""
+        """Open an episode in each slot: ``slot``, ``family``, ``seed``, ``kind``, ``labels``, and
+        ``spare``, the turns more than it needs after which it is cut off."""
         return await asyncio.gather(*(self._open(one) for one in asked))
 
     async def _open(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,7 +113,8 @@ class World:
             token=slot.episode.opened.token,
             state=slot.state,
         )
-        slot.turns, slot.max_turns, slot.script = 0, made.max_turns, list(made.script)
+        slot.turns, slot.script = 0, list(made.script)
+        slot.max_turns = len(made.script) + asked.get("spare", SPARE)
         slot.seen = await slot.page.evaluate(LOOK)
         return {"text": lines(slot.seen), "instruction": made.instruction}
 

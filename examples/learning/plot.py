@@ -56,6 +56,15 @@ class Curve(NamedTuple):
     is_ended: bool
 
 
+class Band(NamedTuple):
+    """An interval of the success of all runs of a kind, by environment steps."""
+
+    kind: str
+    steps: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+
+
 def draw_curves(
     curves: Sequence[Curve],
     out: Path,
@@ -64,12 +73,17 @@ def draw_curves(
     window: int,
     legend: str,
     threshold: float | None = None,
+    bands: Sequence[Band] = (),
 ) -> None:
     """Write an SVG of success over the last ``window`` episodes; the same curves and ``salt`` give
-    the same file. ``legend``: its place, in matplotlib's words; ``threshold``: a line to reach."""
+    the same file. ``legend``: its place, in matplotlib's words; ``threshold``: a line to reach;
+    ``bands``: drawn behind the curves."""
     with rc_context({"svg.hashsalt": salt, "svg.fonttype": "none"}):
         figure, axes = pyplot.subplots(figsize=(8, 4))
         labels = dict(NAMES)
+        for band in bands:
+            shade = {"color": COLOURS[band.kind], "alpha": 0.15, "linewidth": 0}
+            axes.fill_between(band.steps, band.low, band.high, **shade)
         for kind, steps, shares, is_ended in sorted(curves, key=lambda one: KINDS.index(one.kind)):
             colour, label = COLOURS[kind], labels.pop(kind, None)
             axes.plot(steps, shares, color=colour, label=label, linewidth=1.4, alpha=0.85)
