@@ -253,10 +253,11 @@ def _settings(
     if out is None:
         given |= {"service": service, "episode": episode, "token_file": "(given as token)"}
         given["state"] = os.fspath(state) if state else None
+        known = arguments_of(RunSettings)
     else:
         kind = RecordSettings
+        known = arguments_of(RecordSettings)
         given |= {"out": os.fspath(out), "steps": "port"}
-    known = arguments_of(kind)
     unknown = options.keys() - (known.keys() - _NAMED)
     if unknown:
         name = min(unknown)

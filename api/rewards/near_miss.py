@@ -43,7 +43,7 @@ class _Anything:
     def matches(self, value: object, *options: object) -> bool:
         return True
 
-    is_at = holds = names = matches_json = matches_beginning = judged = matches
+    is_at = may_be_at = holds = names = matches_json = matches_beginning = judged = matches
     judge_rows = judge_address = judge = matches
 
     def judge_body(self, value: object, *options: object) -> BodyVerdict:
