@@ -15,7 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,8 @@ SHORT = 2
 """Parts of the tasks from which the model learns to read, before those of the run's."""
 CLUMSY = 0.5
 """Share of the actions, in the last epochs of the start, that name another element."""
+OF_START = ("parts", "demos", "epochs", "clumsy")
+"""The options that a start is made with."""
 QUICK = {"demos": 12, "epochs": 10, "updates": 3, "most": 10_000, "unseen": 1, "unseen_before": 1}
 
 
@@ -46,6 +48,7 @@ def make_start(given: argparse.Namespace) -> Path:
     are recorded here."""
     folder: Path = given.folder
     start, data = folder / "start", folder / "demos"
+    check_settings(folder, {name: getattr(given, name) for name in OF_START})
     if not start.exists():
         sft = folder / "sft"
         if not sft.exists():
@@ -63,6 +66,23 @@ def make_start(given: argparse.Namespace) -> Path:
         subprocess.run(command, cwd=ROOT, env=environment(), check=True)
         made.rename(start)
     return start
+
+
+def check_settings(folder: Path, settings: Mapping[str, object]) -> None:
+    """Note with which settings a folder's start is made. Ends the command where it was made with
+    others: its runs would begin otherwise than is said."""
+    noted = folder / "settings.json"
+    if not noted.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        noted.write_text(json.dumps(settings))
+        return
+    known = json.loads(noted.read_text())
+    for name, value in settings.items():
+        if known.get(name) != value:
+            sys.exit(
+                f"--{name}: got {value}, but {folder} was begun with {known.get(name)}; go on with"
+                " that, or name another --folder"
+            )
 
 
 def environment(**more: str) -> dict[str, str]:

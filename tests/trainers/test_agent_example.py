@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from api.tasks.task_files import check_task
+from examples.agent.__main__ import check_settings
 from examples.agent.browser import Browser
 from examples.agent.demos import FIRST
 from examples.agent.families import POOLS, UNSEEN, families, instance
@@ -224,3 +225,10 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     trained = [one.read_bytes() for one in run.glob("trl/checkpoint-3/*.safetensors")]
     assert len(weights) == len(trained) == 1
     assert weights != trained
+
+
+def test_a_folder_that_was_begun_with_other_settings_is_refused(tmp_path: Path) -> None:
+    check_settings(tmp_path / "run", {"parts": 4, "clumsy": 0.5})
+    check_settings(tmp_path / "run", {"parts": 4, "clumsy": 0.5})
+    with pytest.raises(SystemExit, match=r"--clumsy: got 0.6, but .*run was begun with 0.5"):
+        check_settings(tmp_path / "run", {"parts": 4, "clumsy": 0.6})
