@@ -14,10 +14,11 @@ import structlog
 from agentd.core.errors import AgentdError, JournalError, LogRefusedError, UsageError
 from agentd.core.lock import StateLock
 from agentd.core.settings import RunSettings
+from agentd.core.tls import default_tls
 from agentd.session.local_scoring import load_rules
 from agentd.session.session import Session
 from agentd.uplink.command_stream import CommandStream
-from agentd.uplink.http import CONNECTIONS, Service, tls_context
+from agentd.uplink.http import CONNECTIONS, Service
 from agentd.uplink.uploader import Shipper
 from common.plain_answers import ASYNC_HOOKS, HEADERS
 from common.regular_file import NotRegularError, read_regular
@@ -53,7 +54,7 @@ async def run(
         async with httpx.AsyncClient(
             base_url=settings.service,
             trust_env=False,
-            verify=tls_context(),
+            verify=default_tls(),
             headers=HEADERS,
             event_hooks=ASYNC_HOOKS,
             limits=CONNECTIONS,

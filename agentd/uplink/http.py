@@ -4,9 +4,7 @@ do."""
 from __future__ import annotations
 
 import random
-import ssl
 from collections.abc import AsyncGenerator
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,14 +26,6 @@ MAX_RETRY_AFTER_S = 60.0
 """The longest wait that a service may ask for, in seconds."""
 
 log = structlog.get_logger(__name__)
-
-
-@cache
-def tls_context() -> ssl.SSLContext:
-    """Return what a client checks the service's certificate with: one for all clients of a process,
-    since to load the authorities takes 20 ms, and `agentd.attach` makes a client for each episode.
-    """
-    return httpx.create_ssl_context(trust_env=False)
 
 
 class Service:

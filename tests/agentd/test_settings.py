@@ -14,9 +14,9 @@ from agentd.core.errors import UsageError
 from agentd.core.patience import Patience
 from agentd.core.plan import EpisodePlan
 from agentd.core.settings import RecordSettings, RunSettings, arguments_of, parse_settings
+from agentd.core.tls import default_tls
 from agentd.session.supervisor import TABLE, sources_of
 from agentd.sources.cdp import CdpSource
-from agentd.uplink.http import tls_context
 from common.command_line import CommandLineError, parse_command
 
 NEEDED = ("--service", "http://s/", "--episode", "E", "--token-file", "t", "--state", "d")
@@ -167,5 +167,5 @@ def test_what_each_attached_episode_needs_is_made_once() -> None:
     assert arguments_of(RunSettings).keys() != arguments_of(RecordSettings).keys()
     with pytest.raises(TypeError):
         arguments_of(RunSettings)["state"] = None  # type: ignore[index]
-    assert tls_context() is tls_context()
-    assert tls_context().check_hostname
+    assert default_tls() is default_tls()
+    assert default_tls().check_hostname

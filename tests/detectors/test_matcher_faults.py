@@ -12,6 +12,7 @@ from api.rewards.explaining import of_events
 from detectors.engine.engine import Engine
 from detectors.matchers import TextMatch, third_party
 from detectors.matchers.faults import collected
+from detectors.matchers.quantities import _read_amount
 from detectors.model.types import Alarm
 from detectors.sdk.arguments import MATCHERS, SchemaMatch
 from tests.support.logs import answered, clicked, episode, filled, log, ruleset, run, worth
@@ -51,7 +52,9 @@ def test_an_amount_of_any_length_is_read_or_is_none(digits: int) -> None:
 
 @pytest.fixture
 def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library of amounts as it would be with a fault that nobody knows of yet."""
+    """The library of amounts as it would be with a fault that nobody knows of yet; what it read
+    before is forgotten."""
+    _read_amount.cache.cache_clear()  # type: ignore[attr-defined]
 
     def decimal(text: str, locale: str) -> Any:
         raise InvalidOperation(text)

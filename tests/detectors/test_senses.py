@@ -101,7 +101,11 @@ def test_what_has_to_be_asked_for_is_reported_only_where_a_rule_hears_it() -> No
         ({"kind": "text.pasted", "where": {}}, ("where",), "wanted an object of dotted paths"),
         ({"kind": "text.pasted", "where": {"texts": "a"}}, (), "text.pasted has no texts"),
         ({"kind": "text.pasted", "where": {"text.": "a"}}, ("where", "text."), "a dotted path"),
-        ({"kind": "text.pasted", "where": {"text": {"min": "a"}}}, ("where", "text"), "of numbers"),
+        (
+            {"kind": "text.pasted", "where": {"text": {"min": "a"}}},
+            ("where", "text", "min"),
+            "a number",
+        ),
         (
             {"kind": "text.pasted", "where": {"text": {"matches": "a"}}},
             ("where", "text"),
