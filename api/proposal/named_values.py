@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from urllib.parse import unquote_plus
 
-from detectors.model.json_value import JsonValue
+from detectors.model.json_value import JsonValue, plain_values
 
 _SLOT = re.compile(r"\{[a-z][a-z0-9_]*\}")
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -52,15 +52,10 @@ def _split(text: str) -> list[str]:
 
 def _list_texts(condition: JsonValue) -> Iterator[str]:
     """Yield the texts and numbers in a condition, without the names of its arguments."""
-    if isinstance(condition, str):
-        yield condition
-    elif isinstance(condition, bool):
-        yield str(condition).lower()
-    elif isinstance(condition, int | float):
-        yield f"{condition:g}" if isinstance(condition, float) else str(condition)
-    elif isinstance(condition, Mapping):
-        for part in condition.values():
-            yield from _list_texts(part)
-    elif isinstance(condition, list | tuple):
-        for part in condition:
-            yield from _list_texts(part)
+    for value in plain_values(condition):
+        if isinstance(value, bool):
+            yield str(value).lower()
+        elif isinstance(value, float):
+            yield f"{value:g}"
+        elif value is not None:
+            yield str(value)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from api.proposal.candidates import TaskCandidate
-from detectors.model.json_value import JsonObject, JsonValue
+from detectors.model.json_value import JsonObject, JsonValue, plain_values
 from detectors.model.optional_values import pick_keys
 from detectors.task.templates import PARAMETERS, fill_template
 
@@ -113,14 +113,9 @@ def fill_task(task: JsonObject, values: Values) -> JsonObject:
 
 def _names_in(value: JsonValue) -> Iterator[str]:
     """Yield the names of the slots in a value, however deep they stand."""
-    if isinstance(value, str):
-        yield from _SLOT.findall(value)
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _names_in(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _names_in(one)
+    for text in plain_values(value):
+        if isinstance(text, str):
+            yield from _SLOT.findall(text)
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ A reader takes what is missing, null or empty as nothing, as files of others mea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeGuard, TypeVar
 
 JsonValue: TypeAlias = (
@@ -86,6 +86,19 @@ def text_or_none(value: object) -> str | None:
 def as_items(value: _Item | list[_Item]) -> list[_Item]:
     """Return ``value`` where it is a list, else a list of it alone."""
     return value if isinstance(value, list) else [value]
+
+
+def plain_values(value: JsonValue) -> Iterator[bool | int | float | str | None]:
+    """Yield the values in ``value`` that are neither an object nor a list, however deep they stand;
+    the keys of objects are not among them."""
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from plain_values(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from plain_values(part)
+    elif value is None or isinstance(value, bool | int | float | str):
+        yield value
 
 
 def objects_in(values: JsonValue) -> list[JsonObject]:

@@ -224,15 +224,17 @@ class Debouncer:
         is_secret_again = before is not None and node.role == SECRET
         if text == (before or "") and not is_secret_again:
             return
-        clear = text
-        if text != MASK:
-            text = self._masker.mask_value(node.name if node.role in TEXTS else "", text)
-        data: dict[str, object] = {"text": text}
-        if text != clear:
-            data["masked"] = ["text"]
+        data: dict[str, object] = self._masked_text(node, text)
         if cut:
             data["cut"] = True
         yield AxObservation("widget.text_changed", self.describe(node) | data | flags)
+
+    def _masked_text(self, node: AxNode, text: str) -> dict[str, object]:
+        """Return the fields that tell a widget's text: masked, and that it was."""
+        if text == MASK:
+            return {"text": text}
+        told = self._masker.mask_value(node.name if node.role in TEXTS else "", text)
+        return {"text": told} if told == text else {"text": told, "masked": ["text"]}
 
     def _report_sensitivity(self, node: AxNode, flags: dict[str, bool]) -> Iterator[AxObservation]:
         """Report that a widget can be used now, or no more, if it is seen."""
