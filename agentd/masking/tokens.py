@@ -23,12 +23,19 @@ _JWT_PART = re.compile(r"\beyJ[\w-]{8}")
 
 
 def mask_tokens(text: str, mask: str) -> str:
-    """Return ``text`` with ``mask`` for every token and key that shows by its shape."""
+    """Return ``text`` with ``mask`` for every token and key that shows by its shape; twice for a
+    private key, which has several words."""
     if len(text) < 15 or (_LONG.search(text) is None and "PRIVATE KEY" not in text):
         return text
     if ".eyJ" in text:
         text = _DOTTED.sub(lambda run: _mask_jwts(run[0], mask), text)
-    return _SHAPES.sub(lambda secret: (secret["keep"] or "") + mask, text)
+    return _SHAPES.sub(lambda secret: _mask_token(secret, mask), text)
+
+
+def _mask_token(secret: re.Match[str], mask: str) -> str:
+    if secret[0].startswith("-----BEGIN"):
+        return f"{mask} {mask}"
+    return (secret["keep"] or "") + mask
 
 
 def _mask_jwts(run: str, mask: str) -> str:

@@ -16,10 +16,15 @@ MASK = "***"
 """What the daemon writes in the place of a secret."""
 HIDDEN_VALUE = "•••"
 """What the page's observer writes in the place of a secret field's value."""
+SEVERAL_WORDS = f"{MASK} {MASK}"
+"""What stands for a secret with white space in it: a private key, a pass phrase that a page shows.
+Nobody knows how many words it has."""
 MASKS = (HIDDEN_VALUE, MASK)
 """What stands for a secret."""
 ANY_SECRET = f"{string.ascii_letters}{string.digits}-._~"
 """A text of the letters that secrets have: what matches it is taken to match each of them."""
+SHORT_SECRET = "x"
+"""A secret of one letter, which a pattern that wants more of them does not match."""
 MAX_PIECES = 20
 """Pieces between masks up to which is looked whether a text can stand among them."""
 _SPACE = re.compile(r"\s")
@@ -50,12 +55,14 @@ def judge_text(wanted: TextMatch, text: str) -> bool | None:
 
 def judge_running_text(wanted: TextMatch, text: str) -> bool | None:
     """`judge_text` of a text of a page or a window: among its words a mask stands for one word, or
-    for the digits of a card's number (docs/network.md#masked-secrets)."""
+    for the digits of a card's number, two together for words (docs/network.md#masked-secrets)."""
     is_so = judge_text(wanted, text)
     if is_so is not None or wanted.mode != "contains" or wanted.typed is not None:
         return is_so
-    pieces = _fold(wanted, text).split(MASK)
-    if not any(pieces):  # a text that is all secret may have more than one word
+    folded = _fold(wanted, text)
+    pieces = folded.split(MASK)
+    # A text that is all secret may have more than one word.
+    if not any(pieces) or SEVERAL_WORDS in folded:
         return None
     return None if any(_can_contain(pieces, one) for one in wanted.texts) else False
 
@@ -99,7 +106,7 @@ def _fold(wanted: TextMatch, text: str) -> str:
 def _is_met_by_mask(wanted: TextMatch, text: str) -> bool:
     """Whether a text is as wanted for the mask in it, as of `[^0-9]+` or `???`, and another secret
     would not do; an author who writes the asterisks themselves means them."""
-    if wanted.matches(text.replace(MASK, ANY_SECRET)):
+    if all(wanted.matches(text.replace(MASK, secret)) for secret in (ANY_SECRET, SHORT_SECRET)):
         return False
     return wanted.matches(text.replace(MASK, OTHER_MARKS))
 

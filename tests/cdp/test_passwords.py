@@ -6,6 +6,8 @@ import orjson
 import pytest
 from playwright.async_api import Page
 
+from detectors.matchers import TextMatch
+from detectors.sdk.kept_back import judge_told
 from tests.cdp.site import Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -265,3 +267,22 @@ async def test_a_text_with_a_secret_is_told_from_dots_of_the_page_s_own(
     first, second = watch.all("element.clicked")[-2:]
     assert (first["element"]["name"], first.get("masked")) == ("Show", None)
     assert (second["element"]["name"], second["masked"]) == ("•••", ["element"])
+
+
+async def test_a_secret_of_several_words_is_told_from_one_word(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    """Whoever has a penalty's text as a password hides it: nobody knows what words are hidden."""
+    url = site.page(
+        "/",
+        "<input type=password id=pw><button id=go>Show</button><p id=shown>.</p>"
+        "<script>go.onclick = () => { shown.textContent = 'It says ' + pw.value + ' now' }</script>",
+    )
+    async with watching(browser, {"also": ["text.appeared"]}) as watch:
+        await page.goto(url)
+        await page.fill("#pw", "Order failed again")
+        await page.click("#go")
+        shown = await watch.one("text.appeared", text="It says ••• ••• now")
+    assert shown["masked"] == ["text"]
+    matcher = TextMatch.parse({"contains": "Order failed"}, ())
+    assert judge_told(matcher, shown, "text") is None

@@ -67,6 +67,7 @@ def clipboard(shown: str, **more: Any) -> Said:
 TABLE: dict[str, tuple[str, dict[str, Any], Said, float | None]] = {
     "a text": ("text_visible", {"text": f"Paid with {CARD}"}, text(SHOP, "text"), None),
     "a text, in part": ("text_visible", {"text": {"contains": CARD}}, text(SHOP, "text"), None),
+    "a pattern of two letters": ("text_visible", {"text": {"glob": "??*"}}, text("***", "text"), None),
     "a text that begins otherwise": ("text_visible", {"text": f"Sent to {CARD}"}, text(SHOP, "text"), 0.0),
     "what stands beside the mask": ("text_visible", {"text": {"contains": "Paid"}}, text(SHOP, "text"), 1.0),
     "asterisks of the page's own": ("text_visible", {"text": {"contains": "Sent"}}, text("*** Sale ***"), 0.0),
@@ -127,6 +128,9 @@ CONTAINED: list[tuple[str, str, bool | None]] = [
     ("x or y", "*** and ***", False),
     ("x and y or z", "*** and *** or ***", None),
     ("PAID WITH x", "Paid with ***", False),
+    ("Order failed", "Say: *** *** now", None),
+    ("say failed", "say*** ***", None),
+    ("PRIVATE KEY", "Your key *** *** was made", None),
 ]  # fmt: skip
 
 

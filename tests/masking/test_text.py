@@ -70,7 +70,7 @@ TOKENS = [
     ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmN", "***"),
     ("use ghp_0123456789abcdefghijABCDEFGHIJ012345 now", "use *** now"),
     ("AKIAIOSFODNN7EXAMPLE", "***"),
-    ("a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb", "a\n***\nb"),
+    ("a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb", "a\n*** ***\nb"),
 ]
 NO_TOKENS = [
     "Bearer of good news",

@@ -5,6 +5,7 @@
 const AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
 // Marked by a letter of no script, which the daemon takes away: a page may show three dots of its own.
 const HIDDEN = "\uE0FF\u2022\u2022\u2022";
+const HIDDEN_WORDS = `${HIDDEN} ${HIDDEN}`; // a value with white space in it, however many words
 const SHORTEST = 4; // what is shorter stands for much else too
 const MOST_HELD = 50;
 const MOST_CLEAR = 200;
@@ -97,7 +98,9 @@ export function openSecrets(say, salt, names) {
         if (here && field.value) values.add(field.value);
       }
       let shown = text;
-      for (const value of [...values].sort((a, b) => b.length - a.length)) shown = shown.replaceAll(value, HIDDEN);
+      for (const value of [...values].sort((a, b) => b.length - a.length)) {
+        shown = shown.replaceAll(value, /\s/.test(value) ? HIDDEN_WORDS : HIDDEN);
+      }
       return shown;
     },
   };
