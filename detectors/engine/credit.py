@@ -321,6 +321,7 @@ class Credit:
         is_unpaid = component in task.shaped or component in task.objectives
         if award.paid or (had and is_unpaid):
             self._pay(node, award.base - award.best, 0.0 - award.paid, standing, evidence)
+        self._state.unkept = [n for n in self._state.unkept if n != owner]
         self._state.awards[owner] = Award(
             award.base,
             award.base,

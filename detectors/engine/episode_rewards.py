@@ -17,14 +17,15 @@ class EpisodeRewards:
         self._goals = [
             n for n, top in enumerate(ruleset.tops) if ruleset.nodes[top].rule.name == "goal"
         ]
+        self._revocable = ruleset.find_revocable(self._goals)
 
     def judge_success(self) -> bool | None:
-        """Whether every goal milestone was earned; None without one, or where a gap may have hidden
-        it."""
+        """Whether every goal milestone was earned, and none taken back since; None without one, or
+        where a gap may have hidden either."""
         if not self._goals:
             return None
         if all(self._state.award(n).earned for n in self._goals):
-            return True
+            return None if self.may_be_taken_back() else True
         is_hidden = any(map(self._credit.rests_on_hidden, self._goals))
         return None if is_hidden or self.is_failure_doubtful() else False
 
@@ -32,6 +33,11 @@ class EpisodeRewards:
         """Whether an unknown step may have hidden a goal that was not reached."""
         state = self._state
         return any(state.is_doubtful(n) for n in self._goals if not state.award(n).earned)
+
+    def may_be_taken_back(self) -> bool:
+        """Whether an unknown step, or a gap between two, may have hidden that a goal which was
+        reached before was taken back."""
+        return not self._revocable.isdisjoint(self._state.unkept)
 
     def pay_ending(self, event: Event) -> None:
         """Pay what the end of the episode is worth: the outcome, and a bonus for few steps."""

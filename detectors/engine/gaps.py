@@ -85,7 +85,7 @@ class GapTracker:
             if state.began:
                 state.unseen = state.unseen or _describe_gap(source, *gap[:2])
                 affected = find_affected(self._ruleset, _gap_name(source, part))
-                state.unseen_owners = sorted({*state.unseen_owners, *affected})
+                state.note_unseen(affected)
         elif part is not None:
             self._end_one_of_rest(source, part)
 

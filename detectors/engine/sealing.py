@@ -112,7 +112,9 @@ class Sealer:
         for name in state.blind:
             if name != RULES:  # who marked the step for these noted of which milestones
                 state.doubt_owners(find_affected(self._ruleset, name))
-        if state.closed and state.success is False and self._episode_rewards.is_failure_doubtful():
+        ends = self._episode_rewards
+        is_open = ends.may_be_taken_back() if state.success else ends.is_failure_doubtful()
+        if state.closed and is_open:
             state.success = None
 
     def _is_goal_open(self) -> bool:
@@ -121,7 +123,8 @@ class Sealer:
         return state.closed and state.success is None and state.began and self._ruleset.has_goal
 
     def _why_goal_is_open(self) -> str:
-        return f"{describe_doubt(self._state)}; the goal may have been reached"
+        what = "taken back" if self._episode_rewards.may_be_taken_back() else "reached"
+        return f"{describe_doubt(self._state)}; the goal may have been {what}"
 
     def _keep_penalties(
         self, milestones: tuple[Milestone, ...], unknown: Verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Moment, Standing
 from detectors.sdk.world import PARTS, World
 
-STATE_VERSION = 15
+STATE_VERSION = 16
 ALL = -1
 """Stands for all milestones, where any may be affected."""
 
@@ -52,7 +52,9 @@ class State:
     the first step began; ``offered`` is the most that tiers could add to the steps that they were
     asked about; ``start`` is what stands of what the task expects, until the first step
     (detectors/engine/expected_start.py); ``refused`` are the milestones that the step that runs did
-    not reach only because something may have gone unobserved."""
+    not reach only because something may have gone unobserved; ``doubtful`` are those of which an
+    unknown step may have hidden something, ``unseen_owners`` those of which a gap between two steps
+    may have, and ``unkept`` those that were earned before that."""
 
     episode: str
     digest: str
@@ -76,6 +78,7 @@ class State:
     doubt: str = ""
     doubtful: list[int] = field(default_factory=list)
     unseen_owners: list[int] = field(default_factory=list)
+    unkept: list[int] = field(default_factory=list)
     gaps: dict[str, list[Any]] = field(default_factory=dict)
     blind: dict[str, list[object]] = field(default_factory=dict)
     pending: list[Milestone] = field(default_factory=list)
@@ -102,9 +105,21 @@ class State:
         """Note that the step that runs may reach these milestones, which are not credited in it."""
         self.refused = sorted({*self.refused, *owners})
 
-    def doubt_owners(self, owners: Iterable[int]) -> None:
+    def doubt_owners(self, owners: Collection[int]) -> None:
         """Note that an unknown step may have hidden something of these milestones."""
         self.doubtful = sorted({*self.doubtful, *owners})
+        self._mark_unkept(owners)
+
+    def note_unseen(self, owners: Collection[int]) -> None:
+        """Note that a gap between two steps may have hidden something of these milestones."""
+        self.unseen_owners = sorted({*self.unseen_owners, *owners})
+        self._mark_unkept(owners)
+
+    def _mark_unkept(self, owners: Collection[int]) -> None:
+        """Note of which of these, earned by now, nobody knows whether they were taken back."""
+        earned = {n for n, award in self.awards.items() if award.earned}
+        may_be_lost = earned if ALL in owners else earned.intersection(owners)
+        self.unkept = sorted(may_be_lost.union(self.unkept))
 
     def is_doubtful(self, owner: int) -> bool:
         """Whether an unknown step may have hidden something of a milestone."""
@@ -175,4 +190,5 @@ _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt"
     " unseen gaps blind steps began_at step_at potential offered hidden unclear"
     " unclear_starts misses_combinations forked_live spent refused doubtful unseen_owners"
+    " unkept"
 ).split()

@@ -7,7 +7,7 @@ task, the version of every rule in it and the engine's own version.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -222,6 +222,17 @@ class Ruleset:
                 n for n, rests_on in enumerate(self.find_dependencies()) if rests_on & owners
             )
         return known
+
+    def find_revocable(self, owners: Iterable[int]) -> frozenset[int]:
+        """Those of ``owners`` that may be taken back: themselves, or with one that they require."""
+        revocable = {n for n, m in enumerate(self.task.milestones) if m.revoke_on is not None}
+        waiting = list(revocable)
+        while waiting:
+            goals = self.dependents.get(waiting.pop(), ())
+            above = {self.nodes[goal].owner for goal in goals} - revocable
+            revocable |= above
+            waiting += above
+        return frozenset(revocable.intersection(owners))
 
     def _find_owners(self, source: str, of: str | None) -> frozenset[int]:
         return frozenset(

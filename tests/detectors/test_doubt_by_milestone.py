@@ -22,6 +22,7 @@ from tests.support.logs import (
     resumed,
     ruleset,
     run,
+    sealed,
     went,
     worth,
 )
@@ -101,6 +102,31 @@ def test_a_goal_of_what_was_observed_is_known_to_have_failed(
     last = run(rules_of(*milestones), *said)[-1]
     assert last.success is success
     assert (last.reward is None) is (success is None)
+
+
+KEPT = {**PAGE, "revoke_on": {"file_created": {"name": "a.csv"}}}
+TAKEN_BACK: dict[str, tuple[dict[str, Any], list[list[Said]], bool | None]] = {
+    "nothing takes it back": (PAGE, [[went("/p")], FILES], True),
+    "a gap in a later step": (KEPT, [[went("/p")], FILES], None),
+    "a gap in its step": (KEPT, [[went("/p"), *FILES]], None),
+    "a gap between two steps": (KEPT, [[went("/p"), sealed(0), *FILES], []], None),
+    "a gap in the step before": (KEPT, [FILES, [went("/p")]], True),
+    "earned anew": (KEPT, [[went("/p")], FILES, [created("a.csv")], [went("/y"), went("/p")]], True),
+    "lost events of the journal": (KEPT, [[went("/p")], JOURNAL], None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("milestone", "steps", "success"), TAKEN_BACK.values(), ids=TAKEN_BACK)
+def test_a_goal_that_may_have_been_taken_back_unseen_is_not_known_to_be_reached(
+    milestone: dict[str, Any], steps: list[list[Said]], success: bool | None
+) -> None:
+    """Its outcome was paid, in a last step in which nothing is hidden."""
+    steps = [*steps, []]
+    outcome = {"success": 1.0, "failure": 0.0}
+    rules = ruleset(FILE, milestone, GOAL, outcome=outcome, **WEIGHTS)
+    for last in (run(rules, *episode(*steps))[-1], resumed(rules, *episode(*steps))[-1]):
+        assert last.success is success
+        assert (last.reward is None) is (success is None)
 
 
 def test_a_gap_between_two_steps_touches_what_its_source_tells() -> None:

@@ -37,7 +37,8 @@ def is_saved(browser: BrowserState, parent: str | None, loader: str, url: str) -
     above = browser.frames.get(parent or "")
     if above is not None:
         return SAVED in above.marks
-    is_named_so = url.startswith("file:") and url.lower().partition("#")[0].endswith(_SUFFIXES)
+    path = url.lower().partition("#")[0].partition("?")[0]
+    is_named_so = path.startswith("file:") and path.endswith(_SUFFIXES)
     return loader in browser.archives or is_named_so
 
 
