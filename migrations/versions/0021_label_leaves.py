@@ -1,5 +1,6 @@
 """What people said is committed to: a tree of which each word is a leaf. The service adds those
-that are there when it starts. Back: they are no leaves."""
+that are there when it starts. Back: they are no leaves, and what was signed of these is forgotten,
+so that the tree may begin anew."""
 
 from __future__ import annotations
 
@@ -33,3 +34,7 @@ def downgrade() -> None:
     op.drop_column("preferences", "leaf")
     op.drop_table("label_leaves")
     op.execute("DELETE FROM audit_trees WHERE name = 'labels'")
+    op.execute(
+        "DELETE FROM checkpoints"
+        " WHERE origin LIKE '%/labels' AND origin NOT LIKE '%/episodes/labels'"
+    )

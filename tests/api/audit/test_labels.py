@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import text
 
+from api.core.settings import Settings
+from api.db.database import Database
+from api.db.migrate import upgrade
 from api.labelling.store import LabelWord
 from tests.api.audit.audited import differences, sign, tamper, told
 from tests.api.service import Service, Store, running
@@ -79,6 +85,37 @@ async def test_what_goes_with_a_deleted_episode_is_no_finding(service: Service) 
     assert await differences(service) == []
     words = [row.first async for row in service.app.state.parts.audits.labels()]
     assert words == [second]
+
+
+async def test_the_older_schema_forgets_what_was_signed_and_a_later_one_signs_anew(
+    store: Store,
+) -> None:
+    """Of a tree that is begun again an old note would say that leaves were taken out."""
+    async with running(store) as service:
+        await service.app.state.parts.checkpointer.stop()
+        first, second = sorted((await told(service), await told(service)))
+        for choice in ("first", "tie"):
+            await prefer(service, choice, first, second)
+            await sign(service)
+    database = Database(Settings(store.folder, store.url).database)
+    async with database.write() as conn:
+        await conn.run_sync(_downgrade)
+    assert (await database.all(text("SELECT choice FROM preferences")))[0].choice == "tie"
+    await upgrade(database)
+    await database.close()
+    async with running(store) as service:
+        await service.app.state.parts.checkpointer.stop()
+        assert await differences(service) == []
+        await sign(service)
+        assert await differences(service) == []
+        assert await service.rows("label_leaves") == 1
+
+
+def _downgrade(connection: Any) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parents[3] / "migrations"))
+    config.attributes["connection"] = connection
+    command.downgrade(config, "0020")
 
 
 async def test_an_older_state_is_named_by_what_is_outside(store: Store, tmp_path: Path) -> None:
