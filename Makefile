@@ -18,6 +18,8 @@ BROWSER := chromium libatomic1
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
   gedit vim gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
+# What the wheel links to that trains reward models (LightGBM): a bare Debian has no OpenMP.
+TRAINING := libgomp1
 # A container engine, and what makes images for one that can pull none.
 ENGINE := docker.io docker-compose iptables iproute2 util-linux debootstrap
 # What makes and runs a virtual machine.
@@ -34,7 +36,7 @@ demo: $(VENV)/ready $(BUNDLE) ## the main job on real Chromium: service, daemon,
 
 # mypy runs beside the tests: it takes one core for a minute, and the tests do not fill both.
 test: $(VENV)/ready $(BUNDLE) ## everything that must hold, but for the slow suites
-	@tools/system-packages $(DESKTOP) $(BROWSER) xvfb postgresql faketime docker-compose
+	@tools/system-packages $(DESKTOP) $(BROWSER) $(TRAINING) xvfb postgresql faketime docker-compose
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint $(LIGHT:%=$(VENV)-%/ready)
 	@nice $(BIN)/mypy >.build/mypy.txt 2>&1 & types=$$!; trap "kill $$types" INT; \
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal -ra $(ARGS); tests=$$?; \
@@ -49,7 +51,7 @@ vm-image: ## a sandbox as a virtual machine's disk, .build/vm/sandbox.qcow2 (roo
 	PACKAGES="$(PACKAGES)" deploy/vm/build .build/vm/sandbox.qcow2
 
 test-all: $(VENV)/ready $(BUNDLE) $(LIGHT:%=$(VENV)-%/ready) $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
-	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose prometheus $(ENGINE) $(MACHINE)
+	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) $(TRAINING) xvfb postgresql faketime docker-compose prometheus $(ENGINE) $(MACHINE)
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 

@@ -162,8 +162,9 @@ def train(
     ] = False,
 ) -> int:
     """Train a reward model from people's preferences."""
-    if not _trains():
-        return _fail(EXTRA)
+    lacking = _find_lacking()
+    if lacking is not None:
+        return _fail(lacking)
     from api.stages.model.folder import ModelError
     from lab.training.gating import held_of
     from lab.training.keeping import keep_model
@@ -231,8 +232,9 @@ def evaluate(
         problem = why_not_writable(path, force=force)
         if problem is not None:
             return _fail(problem)
-    if not _trains():
-        return _fail(EXTRA)
+    lacking = _find_lacking()
+    if lacking is not None:
+        return _fail(lacking)
     from lab.training.evaluating import by_task, cases_left_out, coverage_curve, report
     from lab.training.plotting import risk_plot
     from lab.training.training import Learner
@@ -281,8 +283,9 @@ def gate(
     ] = 0.05,
 ) -> int:
     """Compare a model with the one that is served, on groups held out; 0 if it may be promoted."""
-    if not _trains():
-        return _fail(EXTRA)
+    lacking = _find_lacking()
+    if lacking is not None:
+        return _fail(lacking)
     from api.stages.model.folder import ModelError
     from lab.training.keeping import gate_model
 
@@ -308,8 +311,9 @@ def promote(
     ] = False,
 ) -> int:
     """Make a model the one that is served; a running service takes it up within seconds."""
-    if not _trains():
-        return _fail(EXTRA)
+    lacking = _find_lacking()
+    if lacking is not None:
+        return _fail(lacking)
     from api.stages.model.folder import BUILTIN, ModelError, find, load
     from lab.training.history import SERVED, HistoryError, ModelHistory
     from lab.training.keeping import keep_builtin, must_be_as_trained, must_have_passed
@@ -425,8 +429,9 @@ def learn(
 ) -> int:
     """Do all of it, for a schedule: preferences of stored episodes, train, gate, and promote what
     passed; 1 if the gate refused."""
-    if not _trains():
-        return _fail(EXTRA)
+    lacking = _find_lacking()
+    if lacking is not None:
+        return _fail(lacking)
     made = run_guarded(lambda: _prefer_stored(stored, into, weight))
     if made:
         return made
@@ -444,10 +449,15 @@ def schema() -> int:
     return 0
 
 
-def _trains() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("lightgbm") is not None
+def _find_lacking() -> str | None:
+    """Return what a training lacks, with the command that installs it; None where all is there."""
+    try:
+        import lightgbm  # noqa: F401
+    except ModuleNotFoundError:
+        return EXTRA
+    except OSError as error:
+        return f"{error}; Debian, Ubuntu: sudo apt-get install libgomp1"
+    return None
 
 
 def _fail(said: str) -> int:
