@@ -28,10 +28,10 @@ from lab.demo.families import (
     Family,
     family_task,
     run_family,
+    run_mail_desktop,
     show_side_by_side,
 )
 from lab.demo.live_run import AgentCommand, LiveRun, run_agent
-from lab.demo.mail_desktop import run_mail_desktop
 from lab.demo.needs import (
     LackingError,
     find_chromium,
@@ -260,10 +260,15 @@ def _say_replayed(screen: DemoScreen, ruleset: Ruleset, ran: LiveRun, task: Path
             + screen.paint("the same bytes", "green")
             + f" (sha256 {same.digest[:16]}…)"
         )
-    screen.line(
-        f"again: {_own_command()} replay {recording} --task {_display_path(task)} --set"
-        f" origin={ruleset.task.origin}"
-    )
+    arguments = replay_arguments(recording, task, ruleset.task.origin)
+    screen.line(f"again: {_own_command()} {' '.join(arguments)}")
+
+
+def replay_arguments(recording: Path, task: Path, origin: str | None) -> list[str]:
+    """Return the arguments of `milestoned` that replay a demo's recording; ``origin``: the task's,
+    None where it is about no site."""
+    named = [] if origin is None else ["--set", f"origin={origin}"]
+    return ["replay", str(recording), "--task", _display_path(task), *named]
 
 
 def _display_path(path: Path) -> str:

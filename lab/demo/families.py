@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from api.replay.task_tests import read_log
 from api.rewards.explaining import Explained, of_events
@@ -18,15 +18,20 @@ from detectors.model.types import Milestone, Reward
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
 from lab.demo.live_run import AgentCommand, LiveRun, run_agent
+from lab.demo.mail_desktop import run_mail_agent
 from lab.demo.parts import DemoService, example_folder, start_site
 from lab.demo.processes import DemoProcesses
 from lab.demo.show import DemoScreen
+
+if TYPE_CHECKING:
+    from milestoned_client import Episode
 
 Family = Literal["web", "form", "files", "mail", "mail-desktop", "settings", "search"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 DESKTOP_FAMILIES: tuple[Family, ...] = ("mail-desktop",)
 """Families whose program is no browser."""
-RUNS = ("right", "wrong")
+RunKind = Literal["right", "wrong"]
+RUNS: tuple[RunKind, ...] = get_args(RunKind)
 
 _NAME, _WORTH, _CELL = 12, 8, 22
 _WIDTH = 110
@@ -70,11 +75,47 @@ def run_family(
 ) -> FamilyRuns:
     """Run a family's right and wrong run, each in a browser and an episode of its own, and write
     ``out/FAMILY.RUN.mrec``. ``port``: the site's, if not a free one. Raises `PartFailedError`."""
-    from milestoned_client import RewardClient
-
     site = start_site(parts, work / f"office-{family}", "office", port=port)
     ruleset = compile_task(load_task_file(family_task(family), {"origin": site.rstrip("/")}))
-    _introduce(screen, ruleset, site)
+
+    def run(kind: RunKind, episode: Episode, recording: Path) -> LiveRun:
+        name = f"{family}-{kind}"
+        more = ("--family", family, "--run", kind)
+        command = AgentCommand("office", site, chromium, headed, more, name)
+        return run_agent(parts, work / name, screen, service, episode, ruleset, command, recording)
+
+    _introduce(screen, ruleset, f"a small office of ours at {site}")
+    return run_both(screen, service, family, ruleset, out, run)
+
+
+def run_mail_desktop(
+    parts: DemoProcesses, work: Path, screen: DemoScreen, service: DemoService, out: Path
+) -> FamilyRuns:
+    """Run the right and the wrong run in Thunderbird, each with its own desktop, mail server and
+    episode, and write ``out/mail-desktop.RUN.mrec``. Raises `PartFailedError`."""
+    ruleset = compile_task(load_task_file(family_task("mail-desktop")))
+
+    def run(kind: RunKind, episode: Episode, recording: Path) -> LiveRun:
+        folder = work / f"mail-desktop-{kind}"
+        with DemoProcesses(folder / "logs") as own:
+            return run_mail_agent(own, folder, screen, service, episode, ruleset, kind, recording)
+
+    _introduce(screen, ruleset, "Thunderbird, unseen")
+    return run_both(screen, service, "mail-desktop", ruleset, out, run)
+
+
+def run_both(
+    screen: DemoScreen,
+    service: DemoService,
+    family: Family,
+    ruleset: Ruleset,
+    out: Path,
+    run: Callable[[RunKind, Episode, Path], LiveRun],
+) -> FamilyRuns:
+    """Let ``run`` do the right run and then the wrong one, each in an episode of its own that it is
+    given with the file to record to, ``out/FAMILY.RUN.mrec``."""
+    from milestoned_client import RewardClient
+
     runs: dict[str, LiveRun] = {}
     episodes: dict[str, str] = {}
     with RewardClient(service.url, service.token) as client:
@@ -83,28 +124,15 @@ def run_family(
             screen.line()
             screen.line(screen.paint(f"the {kind} run", "bold"))
             episode = client.open(task, labels={"from": "demo", "run": kind})
-            name = f"{family}-{kind}"
-            more = ("--family", family, "--run", kind)
-            command = AgentCommand("office", site, chromium, headed, more, name)
-            runs[kind] = run_agent(
-                parts,
-                work / name,
-                screen,
-                service,
-                episode,
-                ruleset,
-                command,
-                out / f"{family}.{kind}.mrec",
-            )
+            runs[kind] = run(kind, episode, out / f"{family}.{kind}.mrec")
             episodes[kind] = episode.id
     return FamilyRuns(ruleset, runs, episodes)
 
 
-def _introduce(screen: DemoScreen, ruleset: Ruleset, site: str) -> None:
+def _introduce(screen: DemoScreen, ruleset: Ruleset, place: str) -> None:
+    """Write the instruction and where it is carried out."""
     screen.line(screen.paint(ruleset.task.instruction, "bold"))
-    screen.line(
-        f"task {ruleset.task.id}, at most {ruleset.attainable:g}; a small office of ours at {site}"
-    )
+    screen.line(f"task {ruleset.task.id}, at most {ruleset.attainable:g}; {place}")
 
 
 def show_side_by_side(screen: DemoScreen, ruleset: Ruleset, recordings: Mapping[str, Path]) -> None:

@@ -11,8 +11,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lab.demo.families import DESKTOP_FAMILIES, FAMILIES, family_task, run_family
-from lab.demo.mail_desktop import run_mail_desktop
+from lab.demo.families import (
+    DESKTOP_FAMILIES,
+    FAMILIES,
+    family_task,
+    run_family,
+    run_mail_desktop,
+)
 from lab.demo.parts import start_service
 from lab.demo.processes import DemoProcesses, stoppable
 from lab.demo.show import DemoScreen

@@ -13,6 +13,7 @@ from api.replay.task_tests import read_events
 from api.tasks.task_files import load_task_file
 from api.verdicts.recorded import Playback
 from detectors.task.ruleset import Ruleset, compile_task
+from lab.cli.demo import replay_arguments
 from lab.demo.families import (
     DESKTOP_FAMILIES,
     FAMILIES,
@@ -176,6 +177,15 @@ def test_a_family_runs_live_with_one_command(family: Family, tmp_path: Path) -> 
     assert {one.name for one in (tmp_path / "out").iterdir()} == {
         f"{family}.right.mrec", f"{family}.wrong.mrec", "service",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_command_that_a_demo_names_replays_its_recording(family: Family) -> None:
+    origin = _rules(family).task.origin
+    arguments = replay_arguments(_recording(family, "right"), family_task(family), origin)
+    done = _milestoned(*arguments, cwd=Path.cwd())
+    assert done.returncode == 0, done.stderr
+    assert "goal reached" in done.stdout
 
 
 def test_a_desktop_program_that_is_missing_is_named_with_its_package(
