@@ -39,10 +39,10 @@ async def after(
     async with watching(browser, plan) as watch:
         await page.goto(url)
         await watch.one("page.loaded", url=url)
-        await watch.fence()
+        await watch.catch_up()
         watch.seen.clear()
         await page.evaluate(f"() => {{ {script} }}")
-        await watch.fence()
+        await watch.catch_up()
     return watch
 
 
@@ -98,7 +98,7 @@ async def test_a_text_that_comes_again_is_told_again(
         await page.goto(url)
         for text in ("Saved", "", "Saved"):
             await page.evaluate("(text) => { toast.textContent = text }", text)
-            await watch.fence()
+            await watch.catch_up()
     assert texts(watch, "text.appeared") == ["Saved", "Saved"]
     assert texts(watch, "text.disappeared") == ["Saved"]
 
@@ -166,7 +166,7 @@ async def test_what_stood_when_we_came_is_baseline(
 ) -> None:
     await page.goto(site.page("/", PAGE))
     async with watching(browser, {"also": [*TEXTS["also"], *ELEMENTS["also"]]}) as watch:
-        await watch.fence()
+        await watch.catch_up()
         news = [
             kind
             for kind, data in watch.seen

@@ -31,7 +31,7 @@ async def test_named_attributes_are_told_with_what_stood_before(
         await page.evaluate(
             "document.querySelector('x-box').shadowRoot.firstChild.dataset.state = 'on'"
         )
-        await watch.fence()
+        await watch.catch_up()
         rest = [
             (one["attribute"], one["before"], one["value"])
             for one in watch.all("attribute.changed")[1:]
@@ -52,7 +52,7 @@ async def test_a_flicker_is_no_change_and_a_burst_is_one(
         await page.goto(site.page("/", PAGE))
         await page.evaluate("box.className = 'x'; box.className = 'old'")
         await page.evaluate("for (let n = 0; n <= 500; n++) menu.dataset.state = n")
-        await watch.fence()
+        await watch.catch_up()
         told = [
             (one["attribute"], one["before"], one["value"])
             for one in watch.all("attribute.changed")
@@ -64,7 +64,7 @@ async def test_nobody_asked_nothing_is_told(browser: Chromium, page: Page, site:
     async with watching(browser, {"attributes": ["class"]}) as watch:
         await page.goto(site.page("/", PAGE))
         await page.evaluate("box.className = 'x'")
-        await watch.fence()
+        await watch.catch_up()
         assert not watch.all("attribute.changed")
 
 

@@ -64,11 +64,11 @@ async def test_a_change_is_told_however_it_was_made(
     async with watching(browser, asking(*asked)) as watch:
         for n, (state, selector, script, told) in enumerate(CHANGES):
             await page.goto(site.page(f"/{n}", PAGE))
-            await watch.fence()
+            await watch.catch_up()
             before = watch.count()
             first = [one for one in watch.all(STATE) if selector in one["selectors"]][-1]
             await page.evaluate(script)
-            await watch.fence()
+            await watch.catch_up()
             if len(told) > 1:  # what a busy page is behind with comes after the fence
                 await watch.until(partial(changes_of, watch, first["key"], before))
             later = changes_of(watch, first["key"], before)
@@ -146,11 +146,11 @@ async def test_a_block_of_text_is_told_whenever_it_shows_another(
         for n, (script, changes) in enumerate(SHOWN):
             before = len(watch.all(TEXT))
             await page.goto(site.page(f"/{n}", TEXTS))
-            await watch.fence()
+            await watch.catch_up()
             first = {one["key"]: one["text"] for one in watch.all(TEXT)[before:]}
             count = len(watch.all(TEXT))
             await page.evaluate(script)
-            await watch.fence()
+            await watch.catch_up()
             later = {one["key"]: one["text"] for one in watch.all(TEXT)[count:]}
             assert set(first.values()) == FIRST
             assert {first.get(key, ""): text for key, text in later.items()} == changes, script

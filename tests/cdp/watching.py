@@ -31,6 +31,13 @@ class Watch(support.Watch[CdpSource]):
         clicks = self.all("element.clicked")
         return bool(clicks) and clicks[-1]["element"]["name"] == name
 
+    async def catch_up(self) -> None:
+        """Fence, then wait for pages that have more to tell than they could at once, as the daemon
+        does before a seal: a busy machine may take the processor from a page as it answers a
+        fence."""
+        await self.fence()
+        await self.source.before_seal(0, closing=False)
+
     def count(self) -> int:
         """How much was said so far."""
         return len(self.seen)
