@@ -143,19 +143,26 @@ async def test_what_an_element_stands_in_is_page_text(
     assert not {"around", "class", "color"} & set(click)
 
 
+@pytest.mark.parametrize(
+    ("secret", "shown"),
+    [
+        pytest.param("sesame", "Key Show •••", id="a-word"),
+        pytest.param("open sesame", "Key Show ••• •••", id="several-words"),
+    ],
+)
 async def test_what_an_element_stands_in_keeps_a_secret(
-    browser: Chromium, page: Page, site: Site
+    browser: Chromium, page: Page, site: Site, secret: str, shown: str
 ) -> None:
     url = site.page("/", "<div>Key <input type=password><button>Show</button> <b></b></div>")
     async with watching(browser, {"around": [True]}) as watch:
         await page.goto(url)
-        await page.fill("input", "open sesame")
+        await page.fill("input", secret)
         await page.evaluate(
             "document.querySelector('b').textContent = document.querySelector('input').value"
         )
         await page.click("button")
         click = await watch.one("element.clicked")
-    assert click["around"] == "Key Show •••"
+    assert click["around"] == shown
 
 
 async def test_a_click_inside_an_open_shadow_root_is_seen(
