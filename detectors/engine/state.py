@@ -14,7 +14,7 @@ from detectors.model.types import Event, Milestone
 from detectors.sdk.registry import Moment, Standing
 from detectors.sdk.world import PARTS, World
 
-STATE_VERSION = 16
+STATE_VERSION = 17
 ALL = -1
 """Stands for all milestones, where any may be affected."""
 

@@ -13,6 +13,7 @@ from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
+from detectors.sdk.kept_back import explain_untold, judge_named
 from detectors.sdk.registry import rule
 from detectors.sdk.selectors import check_selector, meets_selector
 from detectors.sdk.surroundings import stands_in
@@ -75,7 +76,7 @@ class FieldFilledArgs:
 
 
 @rule(
-    version=6,
+    version=7,
     component="form",
     hears=("field.filled",),
     args=FieldFilledArgs,
@@ -92,14 +93,16 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     a second one of the same label pays nothing. Boxes, selects, dates and files always count,
     since pages lay a transparent one over what they draw. Of a value that is longer than is
     reported, what hangs on the rest is not known. Of a text that the page takes out of the field at
-    once and shows nowhere else, nobody knows whether it refused it: the step is null.
+    once and shows nowhere else, nobody knows whether it refused it: the step is null. So is one in
+    which the daemon masked a secret in the label, where the rest of that can be the field's.
 
     A field without a name and an id, such as a box in a list's row, is found by what stands around
     it, or by its path.
     """
     wanted = args.checked if args.checked is not None else args.value
     is_there = judge_page(args.url, event, world)
-    if wanted is None or is_there is False or not _is_field(event, args):
+    is_field = _judge_field(event, args)
+    if wanted is None or is_there is False or is_field is False:
         return
     held = _as_held(event, world)
     counted = CountedFields(args.trusted, args.hidden)
@@ -109,6 +112,8 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
         return
     if not _is_placed(event.data, args, reading):
         return
+    if is_field is None:
+        raise UnseenError(explain_untold(event.data, "element"), reading)
     if is_so:
         yield from reading_on_page(is_there, reading, event, world)
     elif why is not None:
@@ -131,12 +136,15 @@ def _as_held(event: Event, world: World) -> dict[str, Any]:
     return {**event.data, "trusted": known["trusted"], "hidden": known.get("hidden", False)}
 
 
-def _is_field(event: Event, args: FieldFilledArgs) -> bool:
-    """Whether the event is about the field that the rule names."""
+def _judge_field(event: Event, args: FieldFilledArgs) -> bool | None:
+    """Whether the event is about the field that the rule names; None where that hangs on what the
+    daemon masked in its names."""
     path = mapping(event.data.get("element")).get("path")
     if args.path is not None and not args.path.matches(str(path or "")):
         return False
-    return args.field is None or any(args.field.matches(name) for name in _plain_names(event))
+    if args.field is None:
+        return True
+    return judge_named(args.field, event.data, "element", _plain_names(event))
 
 
 def _plain_names(event: Event) -> Iterator[str]:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import UrlMatch
+from detectors.matchers.masked_text import HIDDEN_VALUE, MASK, is_made_of
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
+from detectors.sdk.kept_back import MASKED
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
 
@@ -38,7 +40,7 @@ class FormFilledArgs:
 
 
 @rule(
-    version=7,
+    version=8,
     component="form",
     hears=("field.filled", "field.removed"),
     args=FormFilledArgs,
@@ -54,7 +56,8 @@ def form_filled(event: Event, world: World, args: FormFilledArgs) -> Iterator[Re
     replaced counts as it was left, unless another field of its name is there. A text field that is
     not visible does not count, as for field_filled. The value of a password field is not known: a
     step that fills one whose value the rule expects is null. So is one that fills a field with a
-    value longer than is reported, where the rule hangs on the rest.
+    value longer than is reported, where the rule hangs on the rest, and one that fills a field of
+    whose label the daemon masked a part that decides whether it is an expected one.
     """
     frame = str(event.data.get("frame"))
     is_there = judge_page(args.url, event, world)
@@ -63,8 +66,9 @@ def form_filled(event: Event, world: World, args: FormFilledArgs) -> Iterator[Re
     fields, keys = args.fields.fields, args.fields.keys
     named = _named(world.fields(frame), set(keys), gone_too=event.kind == "field.filled")
     counted = CountedFields(args.trusted, args.hidden)
+    masked = [data for data in world.fields(frame).values() if data.get("masked")]
     found = [
-        _filled(named.get(key, ()), value, counted)
+        _filled(named.get(key, ()), value, counted) or _may_be_filled(masked, key, value, counted)
         for key, (_, value) in zip(keys, fields, strict=True)
     ]
     right = [one for one in found if isinstance(one, int)]
@@ -86,6 +90,25 @@ def _named(known: Mapping[str, Any], keys: set[str], *, gone_too: bool) -> dict[
             if name in keys:
                 (gone if data.get("gone") else found).setdefault(name, []).append(data)
     return gone | found if gone_too else found
+
+
+def _may_be_filled(
+    masked: Sequence[Any], key: str, wanted: Any, counted: CountedFields
+) -> tuple[int, str] | None:
+    """The seq of a field that may be the one of that name, but for what was masked in its own, and
+    may hold what is wanted, with the reason why nobody knows."""
+    for data in masked:
+        if not data.get("gone") and any(_can_be_named(key, name) for name in data["names"]):
+            if holds(data, wanted, counted):
+                return int(data["seq"]), MASKED
+            if (why := unseen_reason(data, wanted, counted)) is not None:
+                return int(data["seq"]), why
+    return None
+
+
+def _can_be_named(key: str, name: str) -> bool:
+    text = name.replace(HIDDEN_VALUE, MASK)
+    return MASK in text and is_made_of(key, text.split(MASK))
 
 
 def _filled(

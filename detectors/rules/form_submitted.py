@@ -14,6 +14,7 @@ from detectors.model.three_valued import all_verdict, any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
 from detectors.sdk.documents import reading_if
+from detectors.sdk.kept_back import explain_untold, judge_named
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -38,7 +39,7 @@ class FormSubmittedArgs:
 
 
 @rule(
-    version=4,
+    version=5,
     component="form",
     hears=("form.submitted",),
     args=FormSubmittedArgs,
@@ -51,13 +52,14 @@ def form_submitted(event: Event, world: World, args: FormSubmittedArgs) -> Itera
 
     A submit that a page's script causes never counts, even if Chrome marks it as trusted. Whether
     a password, or a field that the daemon masks, has the expected value is not known: the step is
-    null, if everything else matches.
+    null, if everything else matches. So it is where the daemon masked a part of the form's name.
     """
     form = mapping(event.data.get("form"))
     if event.data.get("trusted") is not True:
         return
     names = [str(form[part]) for part in ("name", "attr_name", "id") if form.get(part)]
-    if args.form is not None and not any(args.form.matches(name) for name in names):
+    is_form = args.form is None or judge_named(args.form, event.data, "form", names)
+    if is_form is False:
         return
     action = str(form.get("action"))
     is_there = True if args.action is None else args.action.judge(action)
@@ -67,8 +69,11 @@ def form_submitted(event: Event, world: World, args: FormSubmittedArgs) -> Itera
     carries = args.fields is None or _carries(event, args.fields)
     if carries is None:
         raise UnseenError("a field's value is a secret, kept back, or longer than is told", reading)
-    if carries:
-        yield from reading_if(is_there, reading, action)
+    if not carries:
+        return
+    if is_form is None:
+        raise UnseenError(explain_untold(event.data, "form"), reading)
+    yield from reading_if(is_there, reading, action)
 
 
 def _carries(event: Event, wanted: FieldsMatch) -> bool | None:

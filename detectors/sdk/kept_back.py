@@ -3,7 +3,7 @@ is neither true nor false."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from detectors.matchers import TextMatch, text_keys
@@ -15,7 +15,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import MAX_ADDRESS
 from detectors.model.kinds.shapes import Path
 from detectors.model.safe_json import as_list, mapping
-from detectors.model.three_valued import all_verdict
+from detectors.model.three_valued import all_verdict, any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.condition_reads import Read
 from detectors.sdk.cut_off import CUT_OFF, Beginning, find_beginnings, hangs_on, judge_beginning
@@ -73,6 +73,14 @@ def judge_element(data: Mapping[str, object], args: Any, parts: Sequence[str]) -
         if (wanted := getattr(args, part)) is not None
     )
     return all_verdict(verdicts)
+
+
+def judge_named(
+    wanted: TextMatch, data: Mapping[str, object], field: str, names: Iterable[str]
+) -> bool | None:
+    """Whether one of the names in the part ``field`` of an event's data is as wanted; None where
+    that hangs on what the daemon masked in it."""
+    return any_verdict(judge_part_told(wanted, data, field, name) for name in names)
 
 
 def reading_if_told(

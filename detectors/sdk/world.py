@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict, TypeVar
 
-from detectors.matchers.plain import text_key
+from detectors.matchers.plain import ANY_KEY, text_key
 from detectors.matchers.url import MAX_URL
 from detectors.model.codec import canonical, sha256
-from detectors.model.safe_json import mapping
+from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Json
 
 MAX_FRAMES = 64
@@ -43,7 +43,8 @@ StoredValue = str | list[Json] | None
 class FieldState(TypedDict):
     """A field as last told. ``long``: the sha256 of a value that is too long to keep; ``seq``: the
     event that told it; ``trusted``: a user filled it in; ``hidden``: nobody could see it;
-    ``gone``: it stands in its frame no more."""
+    ``gone``: it stands in its frame no more; ``masked``: the daemon masked something in its
+    names."""
 
     names: list[str]
     value: StoredValue
@@ -55,6 +56,7 @@ class FieldState(TypedDict):
     trusted: bool
     hidden: NotRequired[bool]
     gone: NotRequired[bool]
+    masked: NotRequired[bool]
 
 
 class FrameState(TypedDict):
@@ -285,8 +287,13 @@ def _download(event: Event) -> str:
 
 
 def field_keys(event: Event) -> tuple[str, ...]:
-    """Index keys of the field that a ``field.filled`` event is about."""
-    return field_names(event.data)
+    """Index keys of the field that a ``field.filled`` event is about; where something was masked in
+    its names, those of any."""
+    return (ANY_KEY,) if _has_masked_names(event.data) else field_names(event.data)
+
+
+def _has_masked_names(data: Mapping[str, Json]) -> bool:
+    return "element" in as_list(data.get("masked"))
 
 
 def field_names(data: Mapping[str, Json]) -> tuple[str, ...]:
@@ -361,6 +368,8 @@ def _filled_field(
     }
     if data.get("hidden") is True or _stays_hidden(event, echoed):
         state["hidden"] = True
+    if _has_masked_names(data):
+        state["masked"] = True
     return state
 
 

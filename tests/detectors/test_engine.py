@@ -110,7 +110,7 @@ def test_every_unit_of_reward_has_evidence() -> None:
     first, second = run(rules, *said)
     assert first.milestones[0].evidence == (3,)
     assert second.milestones[0].evidence == (3, 5)
-    assert (second.milestones[0].rule, second.milestones[0].version) == ("form_filled", 7)
+    assert (second.milestones[0].rule, second.milestones[0].version) == ("form_filled", 8)
     assert second.digest == rules.digest == second.verdicts[0].by
 
 

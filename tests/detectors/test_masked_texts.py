@@ -13,10 +13,11 @@ from detectors.matchers import TextMatch
 from detectors.matchers.masked_text import judge_running_text
 from detectors.model.types import Reward
 from detectors.task.part_index import MIN_LEAVES
-from tests.support.logs import Said, clicked, episode, ruleset, run, titled, went
+from tests.support.logs import Said, clicked, episode, filled, ruleset, run, titled, went
 
 CARD = "4111111111111111"
 SHOP = "Paid with ***"
+LABEL = f"Paid with {CARD}"
 ON_PAGE = {"tab": "T", "frame": "T"}
 
 
@@ -38,6 +39,18 @@ def title(shown: str, *fields: str) -> Said:
 
 def click(name: str, *fields: str, **element: Any) -> Said:
     return masked(*clicked(name, **element), *fields)
+
+
+def fill(name: str, value: Any, *fields: str, **more: Any) -> Said:
+    kind, data = filled(name, value, **more)
+    data["element"].pop("attr_name")
+    return masked(kind, data, *fields)
+
+
+def submit(name: str, *fields: str) -> Said:
+    form = {"name": name, "action": "http://shop.test/pay", "method": "post"}
+    data = {**ON_PAGE, "form": form, "fields": [["town", "Oslo"]], "trusted": True}
+    return masked("form.submitted", data, *fields)
 
 
 def state(name: str, *fields: str) -> Said:
@@ -85,6 +98,22 @@ TABLE: dict[str, tuple[str, dict[str, Any], Said, float | None]] = {
     "a state": ("element_state", {"name": f"Paid with {CARD}", "checked": True}, state(SHOP, "element"), None),
     "a state of another": ("element_state", {"name": "Cancel", "checked": True}, state(SHOP, "element"), 0.0),
     "another state": ("element_state", {"name": f"Paid with {CARD}", "checked": False}, state(SHOP, "element"), 0.0),
+    "a field": ("field_filled", {"field": LABEL, "value": "me"}, fill(SHOP, "me", "element"), None),
+    "a field, in part": ("field_filled", {"field": {"contains": CARD}, "value": "me"}, fill(SHOP, "me", "element"), None),
+    "a box": ("field_filled", {"field": LABEL, "checked": True}, fill(SHOP, None, "element", checked=True), None),
+    "a field by what is beside the mask": ("field_filled", {"field": {"contains": "Paid"}, "value": "me"}, fill(SHOP, "me", "element"), 1.0),
+    "a field of another label": ("field_filled", {"field": "Town", "value": "me"}, fill(SHOP, "me", "element"), 0.0),
+    "a field of another value": ("field_filled", {"field": LABEL, "value": "me"}, fill(SHOP, "you", "element"), 0.0),
+    "a field with asterisks": ("field_filled", {"field": LABEL, "value": "me"}, fill(SHOP, "me"), 0.0),
+    "a form": ("form_filled", {"fields": {LABEL: "me"}}, fill(SHOP, "me", "element"), None),
+    "a form's box": ("form_filled", {"fields": {LABEL: True}}, fill(SHOP, None, "element", checked=True), None),
+    "a form's other field": ("form_filled", {"fields": {"Town": "me"}}, fill(SHOP, "me", "element"), 0.0),
+    "a form's field of another value": ("form_filled", {"fields": {LABEL: "me"}}, fill(SHOP, "you", "element"), 0.0),
+    "a form's field with asterisks": ("form_filled", {"fields": {LABEL: "me"}}, fill(SHOP, "me"), 0.0),
+    "a form that is submitted": ("form_submitted", {"form": LABEL}, submit(SHOP, "form"), None),
+    "another form that is submitted": ("form_submitted", {"form": "Search"}, submit(SHOP, "form"), 0.0),
+    "a form with asterisks": ("form_submitted", {"form": LABEL}, submit(SHOP), 0.0),
+    "a form of another value": ("form_submitted", {"form": LABEL, "fields": {"town": "Rome"}}, submit(SHOP, "form"), 0.0),
     "a dialog's message": ("dialog_answered", {"message": f"Paid with {CARD}"}, dialog(SHOP, "yes", "message"), None),
     "a dialog's input": ("dialog_answered", {"input": CARD}, dialog("Card?", "***", "input"), None),
     "another dialog": ("dialog_answered", {"message": "Name?", "input": CARD}, dialog("Card?", "***", "input"), 0.0),

@@ -57,7 +57,7 @@ def test_each_difference_is_shown_with_both_sides_and_ends_with_1(
         "  step 1: 0.1 → 0.2\n    lost cart\n      old: +0.100 in step 1, by url_reached v3\n"
         in shown
     )
-    assert "    gained name\n      new: +0.200 in step 1, by field_filled v6\n" in shown
+    assert "    gained name\n      new: +0.200 in step 1, by field_filled v7\n" in shown
     assert "page.navigated       http://shop.test/cart" in shown
     assert shown.endswith(
         "milestone cart: 1 lost\nmilestone done: 1 lost\nmilestone name: 1 gained\n1 episode: 1"
