@@ -15,7 +15,13 @@ from detectors.matchers.faults import answers
 from detectors.matchers.lenient import PATTERN, PATTERNS, LenientPatterns
 from detectors.matchers.location import base_of, query_of
 from detectors.matchers.masked import BodyVerdict, hides_choice, judge_part
-from detectors.matchers.masked_text import ANY_SECRET, MASK, is_made_of
+from detectors.matchers.masked_text import (
+    MASK,
+    SECRETS_OF_ADDRESS,
+    is_made_of,
+    put_for_masks,
+    split_at_masks,
+)
 from detectors.matchers.path_filters import chooses_by_equality
 from detectors.matchers.structure import PART, Nothing, StructureMatch, part
 from detectors.matchers.typed_base import (
@@ -74,11 +80,12 @@ class _Address:
         if MASK not in place:
             return is_so
         if isinstance(self.base, LenientPatterns):
-            is_sure = is_so and self.is_at(place.replace(MASK, ANY_SECRET), encoded)
+            filled = [put_for_masks(place, secret) for secret in SECRETS_OF_ADDRESS]
+            is_sure = is_so and all(self.is_at(one, encoded) for one in filled)
             return True if is_sure and not self.base.none else None
         if is_so:
             return True
-        return None if is_made_of(self.base, base_of(place, encoded).split(MASK)) else False
+        return None if is_made_of(self.base, split_at_masks(base_of(place, encoded))) else False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from detectors.matchers import third_party
 from detectors.matchers.lenient import Lenient
-from detectors.matchers.masked_text import ANY_SECRET, MASK, is_made_of
+from detectors.matchers.masked_text import (
+    MASK,
+    is_made_of,
+    is_met_by_mask,
+    put_for_masks,
+    put_secrets,
+    split_at_masks,
+)
 from detectors.matchers.path_filters import chooses_by_equality, path_without
 from detectors.matchers.structure import Items, Nothing, Object
 from detectors.matchers.structures import JsonPath, is_assignable
 from detectors.matchers.text import TextMatch
 from detectors.matchers.typed_base import json_text, number_of
+from detectors.model.safe_json import json_or_none
 from detectors.model.three_valued import all_verdict, any_verdict
 
+MAX_MASKED_DEPTH = 64
+"""Levels of a JSON value in which a daemon masks single texts."""
 _Keys = tuple[str, Any] | None
 """A key and, as another such pair, those around it."""
 
@@ -80,11 +91,28 @@ def _list_keys(keys: _Keys) -> list[str]:
 def judge_json(wanted: TextMatch, value: object) -> bool | None:
     """The same of a list or an object; of others by their text."""
     is_so = wanted.matches_json(value)
+    is_met_masked = is_so and is_masked(value)
+    if is_met_masked and is_met_by_mask(wanted.matches_json, partial(_put_secret, value)):
+        return None
     if isinstance(wanted.typed, JsonPath):
         return _judge_path(wanted.typed, value, is_so=is_so)
     if is_so:
         return True
     return None if wanted.typed is not None and is_masked(value) else False
+
+
+def _put_secret(value: object, secret: str, depth: int = 0) -> object:
+    """Return a JSON value with a secret in the place of each mask; a daemon masks what lies deeper
+    than `MAX_MASKED_DEPTH` as a whole."""
+    if isinstance(value, str):
+        return put_for_masks(value, secret)
+    if depth > MAX_MASKED_DEPTH:
+        return value
+    if isinstance(value, dict):
+        return {key: _put_secret(part, secret, depth + 1) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_put_secret(part, secret, depth + 1) for part in value]
+    return value
 
 
 def _judge_path(wanted: JsonPath, document: object, *, is_so: bool) -> bool | None:
@@ -104,7 +132,7 @@ def can_equal(expected: object, value: object) -> bool:
     """Whether a JSON value can be the expected one, but for what was masked in it."""
     if isinstance(value, str) and MASK in value:
         if isinstance(expected, str):
-            return is_made_of(expected, value.split(MASK))
+            return is_made_of(expected, split_at_masks(value))
         # A number that is masked becomes a text.
         return value == MASK and number_of(expected) is not None
     if isinstance(value, dict) and isinstance(expected, dict):
@@ -121,6 +149,9 @@ def judge_part(wanted: Any, value: object) -> bool | None:
     masked in it."""
     if not is_masked(value) or isinstance(wanted, Nothing):
         return bool(wanted.matches(value))
+    if isinstance(wanted, Object) and isinstance(value, str):
+        inner = json_or_none(value)
+        return judge_part(wanted, inner) if isinstance(inner, dict) else None
     if isinstance(wanted, Object) and isinstance(value, dict):
         if not (wanted.more or value.keys() <= wanted.keys.keys()):
             return False
@@ -137,12 +168,10 @@ def _is_met_by_mask(wanted: Any, value: object) -> bool:
         return False
     if any(pattern.none for pattern in wanted.patterns):
         return True
-    return not wanted.matches(value.replace(MASK, ANY_SECRET)) and not wanted.names(value)
+    return not wanted.names(value) and not all(map(wanted.matches, put_secrets(value)))
 
 
 def _judge_items(wanted: Items, value: object) -> bool | None:
-    if wanted.matches(value):
-        return True
     found = value if isinstance(value, list) else [value]
     if len(found) != len(wanted.items):
         return False
@@ -150,6 +179,8 @@ def _judge_items(wanted: Items, value: object) -> bool | None:
         return all_verdict(
             [judge_part(one, item) for one, item in zip(wanted.items, found, strict=True)]
         )
+    if is_assignable(wanted.items, found, lambda one, item: judge_part(one, item) is True):
+        return True
     can_be = is_assignable(
         wanted.items, found, lambda one, item: judge_part(one, item) is not False
     )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
-from detectors.matchers.plain import literal, normal, number
+from detectors.matchers.plain import literal, normal
 from detectors.matchers.structures import is_assignable
 from detectors.matchers.text import TextMatch
 
+V = TypeVar("V")
 MASK = "***"
 """What the daemon writes in the place of a secret."""
 HIDDEN_VALUE = "•••"
@@ -22,16 +24,23 @@ Nobody knows how many words it has."""
 MASKS = (HIDDEN_VALUE, MASK)
 """What stands for a secret."""
 ANY_SECRET = f"{string.ascii_letters}{string.digits}-._~"
-"""A text of the letters that secrets have: what matches it is taken to match each of them."""
+"""A text of the letters that secrets in an address have."""
 SHORT_SECRET = "x"
 """A secret of one letter, which a pattern that wants more of them does not match."""
+MARKED_SECRET = "a!#$%&'()+,-./:;<=>?@[]^_`{|}~"
+"""A password with all marks but those that JSON escapes."""
+SECRETS_OF_ADDRESS = (ANY_SECRET, SHORT_SECRET)
+SECRETS = (*SECRETS_OF_ADDRESS, MARKED_SECRET)
+"""Texts that a mask may stand for: what matches each of them is taken to match any secret."""
 MAX_PIECES = 20
 """Pieces between masks up to which is looked whether a text can stand among them."""
 _SPACE = re.compile(r"\s")
 _GROUPS = re.compile(r"[0-9\s-]+")
-OTHER_MARKS = "@@@"
-"""A text as long as the mask: a pattern that the mask meets, but not for its asterisks, is met by
-it too."""
+OTHER_MARKS = ("@@@", "###", "%%%")
+"""Texts as long as the mask: a pattern that the mask meets, but not for its asterisks, is met by
+one of them too."""
+_RUN = re.compile(r"\*{3,}")
+_IN_NUMBER = re.compile(r"[\d.,+-]*")
 
 
 def has_mask(text: str) -> bool:
@@ -44,12 +53,14 @@ def judge_text(wanted: TextMatch, text: str) -> bool | None:
     if MASK not in text:
         return wanted.matches(text)
     if wanted.matches(text):
-        return None if _is_met_by_mask(wanted, text) else True
+        secrets = SECRETS_OF_ADDRESS if wanted.OF_ADDRESS else SECRETS
+        is_open = is_met_by_mask(wanted.matches, lambda put: put_for_masks(text, put), secrets)
+        return None if is_open else True
     if wanted.typed is not None or wanted.mode == "contains":
         return None
     if wanted.mode == "number":
-        return None if number(text.replace(MASK, "1")) is not None else False
-    pieces = _fold(wanted, text).split(MASK)
+        return None if _IN_NUMBER.fullmatch(normal(put_for_masks(text, ""))) else False
+    pieces = split_at_masks(_fold(wanted, text))
     return None if any(_can_be(wanted, one, pieces) for one in wanted.texts) else False
 
 
@@ -60,9 +71,9 @@ def judge_running_text(wanted: TextMatch, text: str) -> bool | None:
     if is_so is not None or wanted.mode != "contains" or wanted.typed is not None:
         return is_so
     folded = _fold(wanted, text)
-    pieces = folded.split(MASK)
-    # A text that is all secret may have more than one word.
-    if not any(pieces) or SEVERAL_WORDS in folded:
+    pieces = split_at_masks(folded)
+    # A text that is all secret may have more than one word, as two secrets side by side may.
+    if not any(pieces) or SEVERAL_WORDS in folded or MASK * 2 in folded:
         return None
     return None if any(_can_contain(pieces, one) for one in wanted.texts) else False
 
@@ -94,7 +105,9 @@ def _begins_with(piece: str, part: str, *, is_last: bool) -> bool:
 
 def _is_secret_word(text: str) -> bool:
     """Whether a text can be a part of a masked word, or of a card's number in groups."""
-    return bool(text) and (_SPACE.search(text) is None or _GROUPS.fullmatch(text) is not None)
+    if not text:
+        return False
+    return _SPACE.search(text) is None or _GROUPS.fullmatch(text.strip("*")) is not None
 
 
 def _fold(wanted: TextMatch, text: str) -> str:
@@ -103,12 +116,31 @@ def _fold(wanted: TextMatch, text: str) -> str:
     return folded.casefold() if wanted.ignore_case else folded
 
 
-def _is_met_by_mask(wanted: TextMatch, text: str) -> bool:
-    """Whether a text is as wanted for the mask in it, as of `[^0-9]+` or `???`, and another secret
-    would not do; an author who writes the asterisks themselves means them."""
-    if all(wanted.matches(text.replace(MASK, secret)) for secret in (ANY_SECRET, SHORT_SECRET)):
+def is_met_by_mask(
+    matches: Callable[[V], bool], put: Callable[[str], V], secrets: Sequence[str] = SECRETS
+) -> bool:
+    """Whether what a matcher matches is as wanted for the mask in it, as of `[^0-9]+` or `???`, and
+    another secret, which ``put`` puts there, would not do; an author who writes the asterisks
+    themselves means them."""
+    if all(matches(put(secret)) for secret in secrets):
         return False
-    return wanted.matches(text.replace(MASK, OTHER_MARKS))
+    return any(matches(put(marks)) for marks in OTHER_MARKS)
+
+
+def put_for_masks(text: str, secret: str) -> str:
+    """Return a text with ``secret`` in the place of each mask."""
+    return secret.join(split_at_masks(text))
+
+
+def put_secrets(text: str) -> Iterator[str]:
+    """Yield a text with each of `SECRETS` in the place of its masks."""
+    return (put_for_masks(text, secret) for secret in SECRETS)
+
+
+def split_at_masks(text: str) -> list[str]:
+    """Return what stands around the masks of a text. Nobody knows which of more than three
+    asterisks are a mask, so that all of them are taken for one: `**4111…**` becomes `*******`."""
+    return _RUN.split(text)
 
 
 def _can_be(wanted: TextMatch, expected: str, pieces: Sequence[str]) -> bool:
@@ -168,6 +200,6 @@ def judge_pairs(
 
 def _can_be_pair(expected: tuple[str, str], found: tuple[str, str]) -> bool:
     return all(
-        is_made_of(one, part.split(MASK)) if MASK in part else one == part
+        is_made_of(one, split_at_masks(part)) if MASK in part else one == part
         for one, part in zip(expected, found, strict=True)
     )

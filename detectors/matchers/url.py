@@ -21,6 +21,7 @@ from detectors.matchers.masked_text import (
     can_be_globbed,
     judge_pairs,
     judge_text,
+    split_at_masks,
 )
 from detectors.matchers.plain import ANY_KEY, fixed_parts, glob, literal, normal
 from detectors.matchers.text import TEXT, TEXT_FORM, TEXT_TYPE, TextMatch
@@ -246,7 +247,7 @@ class UrlMatch:
         """Whether a path is the wanted one; None where that hangs on what was masked in it."""
         if MASK not in path:
             return glob(self.path, path) if self.globbed else path == self.path
-        pieces = path.split(MASK)
+        pieces = split_at_masks(path)
         if self.globbed and glob(self.path, path):
             return True
         return None if can_be_globbed(self.path, pieces) else False

@@ -51,6 +51,8 @@ ADDRESSES: list[tuple[Any, str, bool | None]] = [
     ("/card/*/open", f"/card/{CARD}/paid", False),
     ("/card/*", f"/card/{CARD}", True),
     ("/card/***", f"/card/{CARD}", True),
+    (f"/card/*{CARD}*", f"/card/*{CARD}*", None),
+    (f"/card/*/*{CARD}*/a", f"/card/b/*{CARD}*/a", None),
     (f"/card/{CARD}?a=1", f"/card/{CARD}?a=2", False),
     (f"/card/{CARD}", f"/card/{CARD}?{'a' * MAX_URL}", None),
 ]
