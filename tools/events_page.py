@@ -24,7 +24,7 @@ the source found this state when it attached; it earns nothing. An *element* is 
 tag, id?, attr_name?, type?, text?}`: ARIA role, accessible name, tag, id, HTML name, input
 type, own visible text. A *widget* is `{role, name, app, path, id?, text?, value?, states?}`:
 AT-SPI's role name and accessible name, the application, the child indices from the application
-down.
+down. `masked` lists the fields in which the daemon replaced a secret by a mask.
 
 Kinds marked *asked* are reported only if a rule of the task subscribes to them, or the daemon was
 started with `--also KIND`. Examples are from recordings that the tests made with real programs;

@@ -14,6 +14,7 @@ from detectors.model.rewards import episode_total
 from detectors.sdk.arguments import declared_arguments
 from detectors.sdk.registry import Composite, Rules, rules
 from detectors.sdk.tier_rules import is_judged
+from detectors.task.task_json import TaskError
 from tests.detectors import (
     tables_actions,
     tables_bench,
@@ -682,6 +683,33 @@ def test_what_was_left_out_decides(name: str, args: Any, said: list[Said]) -> No
     milestone = {"id": "m", "component": "file", "when": {name: args}, "penalty": 0.5}
     rewards = run(ruleset(milestone, weights={"file": 1}), *episode(said))
     assert [reward.reward for reward in rewards] == [None]
+
+
+def takes_url(name: str) -> bool:
+    """Whether a rule has the argument `url` in its plain form; that of `request_answered` is a set
+    of addresses."""
+    rule = rules()[name]
+    return (
+        name != "request_answered"
+        and not isinstance(rule, Composite)
+        and "url" in {key.name for key in declared_arguments(rule.args).keys}
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in YES if takes_url(name) and name != "request_answered"]
+)
+def test_a_rule_compares_the_url_that_it_takes(name: str) -> None:
+    """With `url` the engine no longer asks for the task's site: whoever ignores it pays anywhere."""
+    compared = 0
+    for args, said, _ in YES[name]:
+        try:
+            worth = paid(name, {**args, "url": "http://elsewhere.test/nothing"}, said)
+        except TaskError:  # these arguments take no address
+            continue
+        assert not worth, f"{name}: pays at another address than `url`: {said}"
+        compared += 1
+    assert compared
 
 
 def test_no_rule_without_its_tables() -> None:

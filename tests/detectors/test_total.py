@@ -71,7 +71,8 @@ def test_nothing_that_a_page_says_is_too_odd(name: str) -> None:
             engine = Engine(rules, "ep_1")
             rewards = engine.feed(log(*episode(spoilt))).rewards
             assert engine.closed
-            assert not any("failed:" in str(reward.reason) for reward in rewards), (args, spoilt)
+            failed = [reward.reason for reward in rewards if "failed:" in str(reward.reason)]
+            assert failed == [], f"{name}: {args} on {spoilt}"
             engine.dump()
 
 
