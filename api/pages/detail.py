@@ -24,6 +24,7 @@ from api.start_states.store import StartGuard
 from api.tasks.store import Tasks
 from api.timeline.outlines import Outlines
 from api.timeline.timeline import Span
+from detectors.model.json_value import list_or_empty
 from detectors.model.rewards import RewardJson
 from detectors.sdk.registry import Rule, rules
 from detectors.task.conditions import condition_to_json
@@ -132,9 +133,11 @@ async def _list_submitted(
     for seq in chosen:
         (event,) = await parts.follower.between(now.row.id, seq, seq)
         criterion = str(event.data.get("criterion"))
-        pictures = tuple(map(str, event.data.get("pictures", ())))
+        pictures = tuple(map(str, list_or_empty(event.data.get("pictures"))))
         events = [
-            one for one in event.data.get("events", ()) if type(one) is int and 0 < one <= seq
+            one
+            for one in list_or_empty(event.data.get("events"))
+            if type(one) is int and 0 < one <= seq
         ]
         text = texts.get(criterion, "")
         found.append(SubmittedEvidence(seq, criterion, text, tuple(events), pictures))

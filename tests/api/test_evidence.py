@@ -116,6 +116,7 @@ async def test_the_page_shows_it_beside_its_criterion(service: Service, daemon: 
     await daemon.obey()
     daemon.said += [
         ("agent.evidence_submitted", {"criterion": "<b>x", "events": [99], "pictures": ["no"]}),
+        ("agent.evidence_submitted", {"criterion": "odd", "events": 7, "pictures": None}),
         *(("step.ended", {"step": 0}), ("step.sealed", {"step": 0, "reason": "quiet"})),
         *(("step.began", {"step": 1}), ("step.ended", {"step": 1})),
         *(("step.sealed", {"step": 1, "reason": "quiet"}), ("step.began", {"step": 2})),
@@ -130,6 +131,7 @@ async def test_the_page_shows_it_beside_its_criterion(service: Service, daemon: 
         assert f'<code title="{PICTURE}">' in shown[step]
         assert '<td>&lt;b&gt;x</td><td class="text">no criterion of the task</td>' in shown[step]
         assert "event=99" not in shown[step]
+        assert "<td>odd</td>" in shown[step]
     assert "Evidence that the agent submitted" not in shown[1]
 
 

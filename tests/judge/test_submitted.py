@@ -59,6 +59,13 @@ def test_pointers_lead_to_lines_that_were_observed(events: object, shown: list[i
     assert pointer["v"]["not_shown"] == 0
 
 
+@pytest.mark.parametrize("pictures", [[{"sha256": "0" * 64}], [["0" * 64]], 7, None])
+def test_pictures_that_are_no_hashes_lead_nowhere(pictures: object) -> None:
+    """A hash in a list was an error, and the step had no verdict."""
+    _, told = lines_of(submitted("c1", [PROOF_SEQ], pictures))
+    assert len(told[-1]["v"]["lines"]) == 1
+
+
 def test_a_pointer_alone_proves_nothing() -> None:
     """Not even with the line's own id; with the line that it points to the line is the proof."""
     lines, told = lines_of(submitted("c1", [PROOF_SEQ]))

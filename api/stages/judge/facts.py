@@ -121,7 +121,8 @@ class EventFacts:
         """Return submitted evidence as a fact: of what it points to what ``log`` has before it, and
         how many of its pointers lead nowhere."""
         named = [seq for seq in list_or_empty(event.data.get("events")) if type(seq) is int]
-        named += _of_pictures(log, set(list_or_empty(event.data.get("pictures"))))
+        pictures = list_or_empty(event.data.get("pictures"))
+        named += _of_pictures(log, {one for one in pictures if isinstance(one, str)})
         keys: dict[str, None] = {}
         for seq in named:
             is_before = seq < event.seq and seq in log
@@ -157,7 +158,7 @@ class EventFacts:
         return value
 
 
-def _of_pictures(log: Mapping[int, Event], hashes: set[Json]) -> Iterator[int]:
+def _of_pictures(log: Mapping[int, Event], hashes: set[str]) -> Iterator[int]:
     """Yield the numbers of the log's pictures that have one of these hashes."""
     yield from (
         seq
