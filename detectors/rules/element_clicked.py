@@ -12,7 +12,7 @@ from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
-from detectors.sdk.kept_back import is_masked_in, judge_element, reading_if_told
+from detectors.sdk.kept_back import is_uncertain, judge_element, reading_if_told
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.selectors import check_selector, meets_selector
 from detectors.sdk.surroundings import stands_in
@@ -87,7 +87,7 @@ def _index_parts(args: ElementClickedArgs) -> Keys | None:
 
 
 def _event_keys(event: Event) -> Keys:
-    if is_masked_in(event.data, "element"):
+    if is_uncertain(event.data):
         return (ANY_KEY,)
     element = mapping(event.data.get("element"))
     return tuple(
@@ -100,7 +100,7 @@ def _hears(args: ElementClickedArgs) -> tuple[str, ...]:
 
 
 @rule(
-    version=5,
+    version=6,
     component="ui",
     hears=("element.clicked", "element.pressed"),
     hears_of=_hears,
@@ -112,7 +112,9 @@ def _hears(args: ElementClickedArgs) -> tuple[str, ...]:
 )
 def element_clicked(event: Event, world: World, args: ElementClickedArgs) -> Iterator[Reading]:
     """A trusted click on the element. A click that a page's script makes (`isTrusted: false`)
-    never counts."""
+    never counts. Of a custom element that gives itself a role or a name by ElementInternals these
+    are not known: the step is null where they decide, and `text`, `id` and `selector` count as
+    ever."""
     if event.data.get("trusted") is not True:
         return
     if event.kind == "element.pressed" and not args.presses:

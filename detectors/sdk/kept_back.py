@@ -26,6 +26,7 @@ SECRET_VALUE = (
 )
 MASKED = "what is asked for is a secret, kept back"
 """Why nobody knows what a daemon masked."""
+OWN_SEMANTICS = "a custom element gives itself its role or its name, which can't be read"
 SECRET_COPY = "what was copied is a secret, kept back"
 
 
@@ -65,14 +66,22 @@ def judge_part_told(
 
 def judge_element(data: Mapping[str, object], args: Any, parts: Sequence[str]) -> bool | None:
     """Whether the element that an event is about is as ``args`` want it in each of the ``parts``
-    that they name; None where that hangs on what the daemon masked in it."""
+    that they name; None where that hangs on what the daemon masked in it, or could not read."""
     element = mapping(data.get("element"))
+    unread = as_list(data.get("unread"))
     verdicts = (
-        judge_part_told(wanted, data, "element", str(element.get(part) or ""))
+        None
+        if part in unread
+        else judge_part_told(wanted, data, "element", str(element.get(part) or ""))
         for part in parts
         if (wanted := getattr(args, part)) is not None
     )
     return all_verdict(verdicts)
+
+
+def is_uncertain(data: Mapping[str, object]) -> bool:
+    """Whether something of an event's element is not known: masked, or of an element's own."""
+    return is_masked_in(data, "element") or bool(data.get("unread"))
 
 
 def judge_named(
@@ -107,6 +116,8 @@ def keys_of_text(data: Mapping[str, object], field: str) -> tuple[str, ...]:
 
 def explain_untold(data: Mapping[str, object], field: str) -> str:
     """Return why nobody knows whether a field has the text, where `judge_told` is None."""
+    if field == "element" and data.get("unread"):
+        return OWN_SEMANTICS
     return f"{field} has a secret, kept back" if is_masked_in(data, field) else CUT_OFF
 
 
@@ -158,6 +169,9 @@ def find_hidden(event: Event, places: Collection[Read]) -> Hidden:
     if event.kind == "clipboard.changed" and data.get("unread_reason") == "secret":
         secret = (("text",), ("sha256",), ("length",))
         return hidden._replace(paths=secret, reason=SECRET_COPY)
+    if unread := as_list(data.get("unread")):
+        own = tuple(("element", str(part)) for part in unread)
+        return hidden._replace(paths=own, reason=OWN_SEMANTICS)
     if event.kind in UPLOADS and (unsized := unsized_places(event, places)):
         return hidden._replace(paths=unsized, reason=NO_SIZE)
     return hidden

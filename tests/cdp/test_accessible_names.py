@@ -16,10 +16,12 @@ from playwright.async_api import CDPSession, Page
 
 from agentd.sources.cdp.attach.script import PageScript
 from tests.cdp.site import Site
+from tests.cdp.test_immunity import paid
 from tests.cdp.watching import watching
 from tests.miniwob.site import LONG_MS, START, serve
 from tests.support.cases import CASES
 from tests.support.chromium import Chromium, needs_chromium
+from tests.support.logs import ruleset
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
@@ -98,20 +100,62 @@ async def test_a_place_in_a_picture_has_its_name(browser: Chromium, page: Page, 
     ]
 
 
-INTERNALS = """<x-b tabindex=0>Save</x-b><script>customElements.define('x-b', class extends HTMLElement {
-  constructor() { super(); const i = this.attachInternals(); i.role = 'button'; i.ariaLabel = 'Delete all' } })</script>"""
+INTERNALS = """<style>body > * { display: block; margin: 8px }</style>
+<x-own id=own tabindex=0>Save</x-own><x-own id=around><span id=inner>Keep</span></x-own>
+<x-own id=labelled aria-label=Close>x</x-own><x-name id=named role=button>Go</x-name>
+<x-plain id=plain>Text</x-plain><x-plain id=said role=button>Send</x-plain>
+<x-plain id=box><button>Inside</button></x-plain><x-own id=gone onclick="this.remove()">Remove</x-own>
+<x-own id=left onclick="location = '/next'">Leave</x-own><script>
+const define = (name, make) => customElements.define(name, class extends HTMLElement {
+  constructor() { super(); make(this) } });
+define('x-own', (one) => Object.assign(one.attachInternals(), { role: 'button', ariaLabel: 'Delete all' }));
+define('x-name', (one) => { one.attachInternals().ariaLabel = 'Delete all' });
+define('x-plain', () => {});</script>"""
+BY_NAME, BY_ROLE = {"name": "Delete all"}, {"role": "button"}
+OWN: dict[str, tuple[str, dict[str, Any], float | None]] = {
+    "its own name": ("#own", BY_NAME, None),
+    "its own role": ("#own", BY_ROLE, None),
+    "its text": ("#own", {"text": "Save"}, 1.0),
+    "its text with a role": ("#own", {"text": "Save", "role": "button"}, None),
+    "another text with its role": ("#own", {"text": "Cancel", "role": "button"}, 0.0),
+    "its id": ("#own", {"id": "own"}, 1.0),
+    "what stands in it": ("#inner", BY_NAME, None),
+    "what stands in it, by its id": ("#inner", {"id": "around"}, 1.0),
+    "a label that all can read": ("#labelled", {"id": "labelled", "name": "Close"}, None),
+    "a name beside a role": ("#named", BY_NAME, None),
+    "a role beside a name": ("#named", {"role": "button", "text": "Go"}, 1.0),
+    "no control": ("#plain", BY_ROLE, 0.0),
+    "no name": ("#plain", BY_NAME, 0.0),
+    "a role that all can read": ("#said", {"role": "button", "name": "Send"}, 1.0),
+    "another's name": ("#said", BY_NAME, 0.0),
+    "a button in one": ("#box button", {"name": "Inside"}, 1.0),
+    "another button in one": ("#box button", BY_NAME, 0.0),
+    "one that goes": ("#gone", BY_NAME, None),
+    "one that leaves": ("#left", BY_NAME, None),
+}
 
 
-async def test_what_an_element_s_internals_say_of_it_is_known_to_be_a_hole(
-    browser: Chromium, page: Page, site: Site
+@pytest.mark.parametrize(("clicked", "wanted", "worth"), OWN.values(), ids=OWN)
+async def test_what_an_element_s_internals_say_of_it_is_not_known(
+    browser: Chromium,
+    page: Page,
+    site: Site,
+    clicked: str,
+    wanted: dict[str, Any],
+    worth: float | None,
 ) -> None:
-    """Should this fail they can be read now: docs/browser.md, "Not observed"."""
-    async with watching(browser) as watch:
+    """Nobody can read it as the click is made; what else of it a rule names counts as ever."""
+    asked = {"id": "m", "component": "ui", "when": {"element_clicked": wanted}}
+    rules = ruleset(asked, weights={"ui": 1}, origin=site.url)
+    site.page("/next", "next")
+    async with watching(browser, rules.plan("e")) as watch:
         await page.goto(site.page("/", INTERNALS))
-        await page.click("x-b")
-        await watch.fence()
-        [element] = [data["element"] for data in watch.all("element.clicked", trusted=True)]
-    assert (element["role"], element["name"], element["text"]) == ("generic", "", "Save")
+        await page.click(clicked)
+        if clicked == "#left":
+            await page.wait_for_url("**/next")
+        await watch.catch_up()
+        assert watch.all("element.clicked", trusted=True)
+        assert paid(rules, watch).reward == worth
 
 
 LIST = CASES / "miniwob" / "pages.json"

@@ -51,9 +51,11 @@ Looks = TypedDict(
         "point": NotRequired[Coordinates],
         "box": NotRequired[list[int]],
         "selectors": NotRequired[list[str]],
+        "unread": NotRequired[list[str]],
     },
 )
-"""What an element stands in, how it looks, where it was clicked, and which selectors it meets."""
+"""What an element stands in, how it looks, where it was clicked, which selectors it meets, and what
+of it can't be read."""
 
 
 @PAGE.kind("element.clicked")
@@ -64,7 +66,8 @@ class ElementClicked(OnElement, Looks):
     `color`, as in #ff0000. Where a rule asks for it: `point`, where in the window it was, and
     `box`, [x, y, width, height] of the element there, in CSS pixels. `selectors`, where rules name
     some: those that are met by what was hit, by what that stands in up to the element, or by a part
-    of a control."""
+    of a control. `unread`: which of the element's `role` and `name` are not known, as a custom
+    element may give them by ElementInternals, which nobody can read in that moment."""
 
 
 @PAGE.kind("element.double_clicked")

@@ -23,6 +23,7 @@ _CLICK: dict[str, Types] = _BY | {
     "point": list,
     "selectors": list,
     "box": list,
+    "unread": list,
 }
 _SECRET: Types = (str, type(None))  # null: a secret, kept back
 

@@ -7,15 +7,22 @@ import { INTERACTIVE } from "./role.js";
 
 const REST_MS = 100;
 
-export function openPointer({ on, say, describe, wants, secrets, around, points, selectors }) {
+export function openPointer({ on, say, describe, wants, secrets, around, points, selectors, own }) {
   const met = (event, element, { role }) => selectors.ofClick(event.composedPath(), element, INTERACTIVE.has(role));
 
   function tell(kind, event, trusted) {
-    const element = clickedElement(event.composedPath());
+    const path = event.composedPath();
+    const element = clickedElement(path);
     if (!element) return;
+    const hosts = trusted ? own.hostsOf(path, element) : [];
+    if (!hosts.length) say(kind, toldOf(event, element, trusted));
+    else own.tell(kind, candidatesOf(element, hosts, (one) => toldOf(event, one, trusted)), hosts);
+  }
+
+  function toldOf(event, element, trusted) {
     const described = describe(element);
     const told = { element: described, trusted, ...(points && placeOf(event, element)), ...met(event, element, described) };
-    say(kind, around ? { ...told, ...surroundings(element, told.element, secrets) } : told);
+    return around ? { ...told, ...surroundings(element, told.element, secrets) } : told;
   }
 
   on("click auxclick", (event, trusted) => {
@@ -29,7 +36,12 @@ export function openPointer({ on, say, describe, wants, secrets, around, points,
   const about = (event, element, described) => ({
     ...looks(element, described), ...placed(event, element), ...met(event, element, described),
   });
-  return openPress(on, say, about, describe);
+  return openPress(on, say, about, describe, own);
+}
+
+// What an event may be about: the hosts, and then what is taken for it.
+function candidatesOf(element, hosts, toldOf) {
+  return [...hosts.filter((host) => host !== element), element].map((one) => ({ element: one, told: toldOf(one) }));
 }
 
 // Where in the window it was, and where the element stands there.
@@ -41,15 +53,20 @@ function placeOf(event, element) {
 // A press on what the page replaces meanwhile, that begins on one element and ends on another, or of which the browser
 // makes a drag that nothing takes, is no click of that element. What was pressed is described as it was before the
 // page's handlers.
-function openPress(on, say, about, describe) {
-  let press = null; // {element, told, x, y}, from its beginning until its click, its drop or the turn after its end
+function openPress(on, say, about, describe, own) {
+  let press = null; // {element, hosts, candidates, x, y}, from its beginning until its click, its drop or the turn after its end
   let isOver = false;
   let carried = null; // {element, place} of what the browser drags since the press
 
   function flush() {
-    if (isOver && !(carried && isReplaced(carried))) say("element.pressed", press.told); // else it was a drop
+    if (isOver && !(carried && isReplaced(carried))) tell(press); // else it was a drop
     if (isOver) press = null;
     isOver = false;
+  }
+
+  function tell({ hosts, candidates }) {
+    if (hosts.length) own.tell("element.pressed", candidates, hosts);
+    else say("element.pressed", candidates[0].told);
   }
 
   function forget() {
@@ -59,7 +76,7 @@ function openPress(on, say, about, describe) {
 
   function end(event) {
     const moved = [event.clientX - press.x, event.clientY - press.y].map(Math.round);
-    if (moved.some((one) => one !== 0)) press.told.moved = moved;
+    if (moved.some((one) => one !== 0)) for (const { told } of press.candidates) told.moved = moved;
     isOver = true;
     setTimeout(flush); // a click comes before that
   }
@@ -68,13 +85,17 @@ function openPress(on, say, about, describe) {
     flush();
     press = null;
     carried = null;
-    const element = clickedElement(event.composedPath());
+    const path = event.composedPath();
+    const element = clickedElement(path);
     if (!element || event.button !== 0 || !event.isPrimary) return;
     const box = element.getBoundingClientRect();
-    const described = describe(element);
     const at = [event.clientX - box.x, event.clientY - box.y].map(Math.round);
-    const told = { element: described, at, trusted, ...about(event, element, described) };
-    press = { element, told, x: event.clientX, y: event.clientY };
+    const toldOf = (one) => {
+      const described = describe(one);
+      return { element: described, at, trusted, ...about(event, one, described) };
+    };
+    const hosts = trusted ? own.hostsOf(path, element) : [];
+    press = { element, hosts, candidates: candidatesOf(element, hosts, toldOf), x: event.clientX, y: event.clientY };
   });
   on("pointerup", (event) => {
     if (press && event.isPrimary) end(event);

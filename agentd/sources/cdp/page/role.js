@@ -7,7 +7,7 @@ export const INTERACTIVE = new Set(
   ("button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option treeitem " +
     "textbox searchbox combobox listbox spinbutton slider").split(" "),
 );
-const OTHER_ROLES = new Set(
+export const OTHER_ROLES = new Set(
   ("alert alertdialog application article banner blockquote caption cell code columnheader complementary " +
     "contentinfo definition deletion dialog directory document emphasis feed figure form generic grid gridcell " +
     "graphics-document graphics-object graphics-symbol group heading img image insertion list listitem log main " +
