@@ -48,27 +48,31 @@ class OwnSemantics:
         array = result["result"].get("objectId")
         if array is not None:
             about = {"objectId": array, "ownProperties": True}
-            self._ask("Runtime.getProperties", about, session, partial(self._listed, session))
+            self._ask(
+                "Runtime.getProperties", about, session, partial(self._handle_listed, session)
+            )
 
-    def _listed(self, session: str, result: Params) -> None:
+    def _handle_listed(self, session: str, result: Params) -> None:
         """Look each element up in the browser's tree."""
         items = [one["value"]["objectId"] for one in result["result"] if one["name"].isdecimal()]
         for item in items:
             about = {"objectId": item, "fetchRelatives": False}
-            on_reply = partial(self._found, session, item)
+            on_reply = partial(self._handle_found, session, item)
             reply = self._ask("Accessibility.getPartialAXTree", about, session, on_reply)
-            reply.add_done_callback(partial(self._not_found, session, item))
+            reply.add_done_callback(partial(self._handle_not_found, session, item))
 
-    def _found(self, session: str, item: str, result: Params) -> None:
+    def _handle_found(self, session: str, item: str, result: Params) -> None:
         node = result["nodes"][0] if result["nodes"] else {}
-        self._answer(session, item, node.get("role", {}).get("value"), is_named=_is_labelled(node))
+        self._tell_script(
+            session, item, node.get("role", {}).get("value"), is_named=_is_labelled(node)
+        )
 
-    def _not_found(self, session: str, item: str, reply: Reply) -> None:
+    def _handle_not_found(self, session: str, item: str, reply: Reply) -> None:
         """Tell the script that an element stands in the tree no more."""
         if not reply.cancelled() and isinstance(reply.exception(), CdpError):
-            self._answer(session, item, None, is_named=False)
+            self._tell_script(session, item, None, is_named=False)
 
-    def _answer(self, session: str, item: str, role: str | None, *, is_named: bool) -> None:
+    def _tell_script(self, session: str, item: str, role: str | None, *, is_named: bool) -> None:
         answer = f"{self._slot}.answerOwn(this, role, named)"
         call = {
             "objectId": item,
