@@ -70,6 +70,7 @@ def test_what_hangs_on_a_masked_part_of_an_address_is_not_known(
 TEXTS: list[tuple[Any, bool | None]] = [
     ({"contains": "token=abc"}, None),
     ({"contains": "a=1"}, True),
+    ({"regex": ".*token=[^&]+&a=1"}, True),
     ({"starts_with": "https://other.test/"}, False),
     ({"ends_with": "a=1"}, True),
     ({"ends_with": "a=2"}, False),
@@ -207,3 +208,11 @@ def test_a_step_that_hangs_on_it_is_null(
     assert reward.reward == worth
     assert (worth is None) is (reward.status == "unobserved")
     assert worth is not None or MASKED in str(reward.reason)
+
+
+@pytest.mark.parametrize(("pattern", "is_so"), [(".{2,}", None), (".+", True)])
+def test_a_pattern_of_many_letters_is_not_known_of_a_short_secret(
+    pattern: str, is_so: bool | None
+) -> None:
+    wanted = AddressesMatch.parse({"any": [{"pattern": f"{ORIGIN}/card/{pattern}"}]}, ())
+    assert wanted.judge(told(f"/card/{CARD}")) is is_so

@@ -161,7 +161,7 @@ CONTAINED: list[tuple[str, str, bool | None]] = [
     ("say failed", "say*** ***", None),
     ("PRIVATE KEY", "Your key *** *** was made", None),
     ("to *4111 1111", "Sent to ****", None),
-    ("9 4111 1111", "Bearer ******", None),
+    ("9==4111 1111", "Bearer ******", None),
 ]  # fmt: skip
 
 
