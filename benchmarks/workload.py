@@ -4,6 +4,7 @@ it."""
 from __future__ import annotations
 
 import random
+from datetime import date, timedelta
 from typing import Any
 
 from detectors.model.codec import GENESIS, decode_segment, encode_segment
@@ -134,9 +135,18 @@ def seen_task(milestones: int) -> Ruleset:
     return _task("seen", [forms[n % len(forms)](n) for n in range(milestones)])
 
 
-def typed_task(milestones: int) -> Ruleset:
-    """A task whose milestones ask for what titles mean, which has no index."""
-    return _task("typed", [{"title_matches": {"title": {"money": n}}} for n in range(milestones)])
+def amounts_task(milestones: int) -> Ruleset:
+    """A task whose milestones ask for amounts of money in titles, which are found by their
+    digits."""
+    titles = [{"money": n} for n in range(milestones)]
+    return _task("amounts", [{"title_matches": {"title": title}} for title in titles])
+
+
+def dates_task(milestones: int) -> Ruleset:
+    """A task whose milestones ask for dates in titles, which each text with a digit may be."""
+    first = date(2026, 1, 1)
+    days = [(first + timedelta(n)).isoformat() for n in range(milestones)]
+    return _task("dates", [{"title_matches": {"title": {"date": day}}} for day in days])
 
 
 def parted_task(milestones: int) -> Ruleset:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from detectors.matchers import third_party
@@ -12,6 +13,7 @@ from detectors.matchers.text import TextMatch
 from detectors.matchers.typed_base import Form, Path, json_text, read_each, text_of
 from detectors.matchers.url import UrlMatch
 from detectors.model.errors import SpecError
+from detectors.model.optional_values import first_or_none, without_none
 from detectors.model.types import Json
 
 MAX_PATTERN = 1_000
@@ -169,6 +171,11 @@ class AnyOf(Form):
         """Whether one of them matches the value."""
         return any(matcher.matches_json(value) for matcher in self.matchers)
 
+    def text_keys(self) -> tuple[str, ...] | None:
+        """Those of all alternatives, if each has some."""
+        keys = [matcher.text_keys() for matcher in self.matchers]
+        return None if None in keys else tuple(sorted({*chain.from_iterable(without_none(keys))}))
+
 
 def any_of(value: object, options: Mapping[str, Json], path: Path) -> AnyOf:
     """``{any_of: [{date: 2024-05-06}, yesterday]}``."""
@@ -188,6 +195,10 @@ class AllOf(Form):
     def matches_json(self, value: object) -> bool:
         """Whether every one of them matches the value."""
         return all(matcher.matches_json(value) for matcher in self.matchers)
+
+    def text_keys(self) -> tuple[str, ...] | None:
+        """Those of the first that has some."""
+        return first_or_none(without_none(matcher.text_keys() for matcher in self.matchers))
 
 
 def all_of(value: object, options: Mapping[str, Json], path: Path) -> AllOf:

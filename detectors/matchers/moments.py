@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from detectors.matchers import third_party
-from detectors.matchers.plain import normal
+from detectors.matchers.plain import KEYS_WITH_DIGITS, normal
 from detectors.matchers.typed_base import Form, Path, text_of
 from detectors.model.caches import cache_short
 from detectors.model.errors import SpecError
@@ -41,6 +41,10 @@ class Date(Form):
         them."""
         folded = normal(text)
         return len(folded) <= MAX_DATE and whole_day(folded, self.day_first) == self.day
+
+    def text_keys(self) -> tuple[str, ...]:
+        """Those of a text with a digit: a day is written in many ways."""
+        return KEYS_WITH_DIGITS
 
 
 @cache_short(256, MAX_DATE)
@@ -91,6 +95,10 @@ class Time(Form):
             return False
         apart = abs(found - self.seconds)
         return min(apart, _DAY - apart) <= self.tolerance
+
+    def text_keys(self) -> tuple[str, ...]:
+        """Those of a text with a digit: an hour has two numbers."""
+        return KEYS_WITH_DIGITS
 
 
 @cache_short(256, 512)

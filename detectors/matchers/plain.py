@@ -33,6 +33,14 @@ widths: the narrowest that is at least twice the tolerance."""
 MAX_PLACED = 1e12
 """Beyond it the places of a narrow width are too many for what is rounded."""
 _ROUNDED = 4 * sys.float_info.epsilon
+MAX_DIGITS = 11
+"""Digits of an amount up to which it is found by them: fewer than a float has, so that amounts that
+`typed_base.About` takes for the same have the same."""
+_WITH_DIGITS = "\0digits"
+"""The index key of each text that has a digit; how the keys of its digits begin."""
+_MANY_DIGITS = f"{_WITH_DIGITS}:many"
+_KEYED = 128
+"""Characters of a text whose index keys are remembered, and whose digits are looked at."""
 SHORT = 1_024
 """Characters of a text that is folded anew for each condition."""
 FOLDED_BYTES = 4 << 20
@@ -70,7 +78,7 @@ def literal(text: str) -> str:
 
 def text_key(text: str) -> str:
     """What two texts share if they can be equal under any setting: an index key."""
-    return _text_key(text) if len(text) <= 128 else normal(text).casefold()
+    return _text_key(text) if len(text) <= _KEYED else normal(text).casefold()
 
 
 @lru_cache(maxsize=8192)
@@ -91,14 +99,16 @@ ANY_KEY = "\0"
 
 
 def text_keys(text: str) -> tuple[str, ...]:
-    """Return the index keys of a text: its `text_key`, and of a number those that
-    `keys_near_number` gives for numbers near it."""
-    return _text_keys(text) if len(text) <= 128 else (text_key(text), *_number_keys(text))
+    """Return the index keys of a text: its `text_key`, of a number those that `keys_near_number`
+    gives for numbers near it, and of what has digits those that `keys_of_amount` gives."""
+    if len(text) <= _KEYED:
+        return _text_keys(text)
+    return (text_key(text), *_number_keys(text), _WITH_DIGITS, _MANY_DIGITS)
 
 
 @lru_cache(maxsize=8192)
 def _text_keys(text: str) -> tuple[str, ...]:
-    return (_text_key(text), *_number_keys(text))
+    return (_text_key(text), *_number_keys(text), *_digit_keys(text))
 
 
 def _number_keys(text: str) -> tuple[str, ...]:
@@ -121,6 +131,38 @@ def keys_near_number(value: float, tolerance: float) -> tuple[str, ...]:
     reach = tolerance + _ROUNDED * (abs(value) + tolerance)
     first, last = (math.floor((value + side * reach) / width) for side in (-1, 1))
     return tuple(f"{_OF_NUMBERS}{width:g}:{place}" for place in range(first, last + 1))
+
+
+def _digit_keys(text: str) -> tuple[str, ...]:
+    digits = [str(int(letter)) for letter in normal(text) if letter.isdecimal()]
+    if not digits:
+        return ()
+    if len(digits) > MAX_DIGITS:
+        return (_WITH_DIGITS, _MANY_DIGITS)
+    return (_WITH_DIGITS, _digits_key("".join(digits)))
+
+
+def _digits_key(digits: str) -> str:
+    """Return the key of these digits, wherever the point stands among them: "1,50", "01.5" and 15
+    have one."""
+    return f"{_WITH_DIGITS}:{digits.strip('0')}"
+
+
+def keys_of_amount(value: float, tolerance: float) -> tuple[str, ...]:
+    """Return index keys of which every text has one, by `text_keys`, that says an amount at most
+    ``tolerance`` from ``value`` in decimal digits, whatever stands between and around them (a
+    point, a comma, spaces, the name of a currency). An amount that is to be exact is found by its
+    digits."""
+    if tolerance > 0.0:
+        return KEYS_WITH_DIGITS
+    size = abs(value)
+    written = f"{size:.{MAX_DIGITS}f}" if size < 1.0 else f"{size:.{MAX_DIGITS - 1}e}"
+    digits = written.partition("e")[0].replace(".", "")
+    return (_digits_key(digits), _MANY_DIGITS)
+
+
+KEYS_WITH_DIGITS = (_WITH_DIGITS,)
+"""Index keys of which every text has one, by `text_keys`, that has a digit."""
 
 
 def fixed_parts(pattern: str) -> tuple[str, ...]:

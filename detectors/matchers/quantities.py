@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from detectors.matchers import third_party
-from detectors.matchers.plain import normal, number
+from detectors.matchers.plain import KEYS_WITH_DIGITS, keys_of_amount, normal, number
 from detectors.matchers.typed_base import About, Form, Path, number_of, plain
 from detectors.model.caches import cache_short
 from detectors.model.errors import SpecError
@@ -70,6 +70,11 @@ class Quantity(Form):
         """Whether a JSON number is the number."""
         return self.bare and self.wanted.matches(number_of(value))
 
+    def text_keys(self) -> tuple[str, ...]:
+        """Those of a number's digits; a sum of parts such as 1 h 30 min has others than its
+        value."""
+        return self.wanted.text_keys() if self.bare else KEYS_WITH_DIGITS
+
 
 @dataclass(frozen=True, slots=True)
 class Whole(Form):
@@ -89,6 +94,10 @@ class Whole(Form):
         """Whether a JSON number is the number; 42.0 is 42."""
         found = number_of(value)
         return found is not None and float(found).is_integer() and self._is(int(found))
+
+    def text_keys(self) -> tuple[str, ...]:
+        """Those of the number's digits."""
+        return keys_of_amount(float(self.wanted), self.tolerance)
 
     def _is(self, found: int) -> bool:
         return found == self.wanted or abs(found - self.wanted) <= self.tolerance
@@ -141,6 +150,10 @@ class Money(Form):
         """Whether a JSON number is that much; where a currency was asked for, a number says too
         little."""
         return not self.names and self.wanted.matches(number_of(value))
+
+    def text_keys(self) -> tuple[str, ...]:
+        """Those of the amount's digits."""
+        return self.wanted.text_keys()
 
 
 class _Amount(NamedTuple):

@@ -263,6 +263,8 @@ class TextMatch:
         that can't be said beforehand."""
         if self.mode == "number":
             return keys_near_number(self.number, self.tolerance)
+        if self.typed is not None:
+            return self.typed.text_keys()
         return self.keys()
 
     def parts(self) -> tuple[str, ...] | None:

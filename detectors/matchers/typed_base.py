@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from detectors.matchers import third_party
+from detectors.matchers.plain import keys_of_amount
 from detectors.model.codec import canonical
 from detectors.model.errors import SpecError
 from detectors.model.json_types import (
@@ -42,6 +43,11 @@ class Form:
         """Whether a JSON value that is neither a text nor null does: a number, true or false by its
         JSON text, unless the form reads values."""
         return not isinstance(value, list | dict) and self.matches(json_text(value))
+
+    def text_keys(self) -> tuple[str, ...] | None:
+        """Keys of which every text that can match has one among its `plain.text_keys`, or None if
+        that can't be said beforehand."""
+        return None
 
     def excludes_rows(self, beginning: Sequence[list[object] | None], count: int | None) -> bool:
         """Whether no table that begins with these rows is as wanted. None: a row that is not known;
@@ -83,6 +89,10 @@ class About:
         return found is not None and abs(found - self.value) <= self.tolerance + 1e-12 * max(
             1.0, abs(self.value)
         )
+
+    def text_keys(self) -> tuple[str, ...]:
+        """Index keys of which every text has one that is such a number (`keys_of_amount`)."""
+        return keys_of_amount(self.value, self.tolerance)
 
 
 def is_plain(value: Json) -> bool:

@@ -153,6 +153,92 @@ def test_few_keys_lead_to_a_number() -> None:
             assert len(keys) <= 3, (value, tolerance)
 
 
+WRITTEN = st.one_of(
+    st.integers(0, 10**13).map(str),
+    st.floats(0, 1e6, allow_nan=False).map(lambda value: f"{value:.2f}"),
+    st.text(st.sampled_from("0123456789.,' ١５"), min_size=1, max_size=14),
+)
+AROUND = st.sampled_from(["", "$", "-", "EUR ", "%", " %", " km", " h", "x"])
+TYPED: dict[str, dict[str, Any]] = {
+    "money": {"money": 0},
+    "money, nearly": {"money": 0, "tolerance": 5},
+    "dollars": {"money": 0, "currency": "USD"},
+    "money of another locale": {"money": 0, "locale": "de"},
+    "a percentage": {"percentage": 0},
+    "a whole number": {"integer": 0},
+    "a duration": {"duration": 0},
+    "a distance": {"distance": 0, "tolerance": 0.1},
+}
+
+
+@pytest.mark.parametrize("form", TYPED.values(), ids=TYPED)
+@given(written=WRITTEN, before=AROUND, after=AROUND)
+def test_a_text_that_means_the_amount_has_a_key_of_the_matcher(
+    form: dict[str, Any], written: str, before: str, after: str
+) -> None:
+    """Whichever of the values is asked for that the text may mean."""
+    text = f"{before}{written}{after}"
+    name = next(iter(form))
+    for value in _values_of(written, is_whole=name == "integer"):
+        matcher = TextMatch.parse({**form, name: value}, ())
+        keys = matcher.text_keys()
+        assert keys is not None
+        if matcher.matches(text):
+            assert not set(keys).isdisjoint(text_keys(text))
+
+
+def _values_of(written: str, *, is_whole: bool) -> list[float]:
+    """The numbers that a text may mean, in one locale or another, and some that are hardly off."""
+    found: set[float] = set()
+    for point in ".,":
+        plain = "".join(c for c in written if c.isdecimal() or c == point).replace(point, ".")
+        if plain.count(".") <= 1 and plain.strip("."):
+            found |= {float(plain), -float(plain)}
+    hardly_off = {
+        value + side * 9e-13 * max(1.0, abs(value)) for value in found for side in (-1, 1)
+    }
+    if is_whole:
+        return [int(value) for value in found]
+    hours = {value * factor for value in found for factor in (1_000.0, 3_600.0)}
+    return sorted(value for value in found | hardly_off | hours if abs(value) < 1e15)
+
+
+OFFERED: dict[str, tuple[dict[str, Any], str, bool]] = {
+    "its digits": ({"money": 1234.5}, "$1,234.50", True),
+    "other digits": ({"money": 1234.5}, "$1,234.60", False),
+    "no digits": ({"money": 1234.5, "tolerance": 5}, "Thank you", False),
+    "nearly": ({"money": 1234.5, "tolerance": 5}, "$1,230", True),
+    "more digits than are compared": ({"money": 1}, "0.9999999999999", True),
+    "a digit in a circle": ({"integer": 1}, "\u2460", True),
+    "an amount that is hardly another": ({"money": 0.9999999999999}, "1", True),
+    "a sum of parts": ({"duration": "90 min"}, "1 h 30 min", True),
+    "a duration without digits": ({"duration": 90}, "an hour", False),
+    "a long text with digits or without": ({"integer": 7}, "x" * 200, True),
+    "a date": ({"date": "2024-05-06"}, "May 6, 2024", True),
+    "a text without a digit is no date": ({"date": "2024-05-06"}, "today", False),
+    "a time": ({"time": "14:30"}, "2:30 PM", True),
+    "a text without a digit is no time": ({"time": "14:30"}, "noon", False),
+    "one of several": ({"any_of": [{"money": 7}, "Lamp"]}, "lamp", True),
+    "none of several": ({"any_of": [{"money": 7}, "Lamp"]}, "8", False),
+    "all of several, by the first": ({"all_of": [{"contains": "5"}, {"money": 5}]}, "$5", True),
+}
+
+
+@pytest.mark.parametrize(("spec", "text", "expected"), OFFERED.values(), ids=OFFERED)
+def test_a_typed_condition_is_asked_of_texts_with_its_digits(
+    spec: dict[str, Any], text: str, expected: bool
+) -> None:
+    keys = TextMatch.parse(spec, ()).text_keys()
+    assert keys is not None
+    assert (not set(keys).isdisjoint(text_keys(text))) is expected
+
+
+def test_what_says_no_amount_is_asked_of_each_text() -> None:
+    """Also where one alternative of several says none."""
+    for spec in ({"boolean": True}, {"any_of": [{"money": 7}, {"contains": "Lamp"}]}):
+        assert TextMatch.parse(spec, ()).text_keys() is None
+
+
 SHOWN = st.sampled_from(["", "Order 7 was sent", "order 7", "7", "7.2", "Lamp", "chair"])
 WANTED: st.SearchStrategy[object] = st.sampled_from(
     [
@@ -164,6 +250,7 @@ WANTED: st.SearchStrategy[object] = st.sampled_from(
         {"starts_with": "Ord"},
         {"glob": "*7*"},
         {"money": 7},
+        {"any_of": [{"integer": 7}, {"percentage": 7, "tolerance": 1}]},
     ]
 )
 
