@@ -36,6 +36,7 @@ _ROUNDED = 4 * sys.float_info.epsilon
 MAX_DIGITS = 11
 """Digits of an amount up to which it is found by them: fewer than a float has, so that amounts that
 `typed_base.About` takes for the same have the same."""
+_DIGITS = re.compile(r"\d+")
 _WITH_DIGITS = "\0digits"
 """The index key of each text that has a digit; how the keys of its digits begin."""
 _MANY_DIGITS = f"{_WITH_DIGITS}:many"
@@ -108,7 +109,13 @@ def text_keys(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def _text_keys(text: str) -> tuple[str, ...]:
-    return (_text_key(text), *_number_keys(text), *_digit_keys(text))
+    folded = normal(text)
+    digits = "".join(_DIGITS.findall(folded))
+    if not digits:
+        return (folded.casefold(), *_number_keys(folded))
+    if len(digits) > MAX_DIGITS:
+        return (folded.casefold(), *_number_keys(folded), _WITH_DIGITS, _MANY_DIGITS)
+    return (folded.casefold(), *_number_keys(folded), _WITH_DIGITS, _digits_key(digits))
 
 
 def _number_keys(text: str) -> tuple[str, ...]:
@@ -133,19 +140,11 @@ def keys_near_number(value: float, tolerance: float) -> tuple[str, ...]:
     return tuple(f"{_OF_NUMBERS}{width:g}:{place}" for place in range(first, last + 1))
 
 
-def _digit_keys(text: str) -> tuple[str, ...]:
-    digits = [str(int(letter)) for letter in normal(text) if letter.isdecimal()]
-    if not digits:
-        return ()
-    if len(digits) > MAX_DIGITS:
-        return (_WITH_DIGITS, _MANY_DIGITS)
-    return (_WITH_DIGITS, _digits_key("".join(digits)))
-
-
 def _digits_key(digits: str) -> str:
     """Return the key of these digits, wherever the point stands among them: "1,50", "01.5" and 15
-    have one."""
-    return f"{_WITH_DIGITS}:{digits.strip('0')}"
+    have one, in each script."""
+    plain = digits if digits.isascii() else "".join(str(int(digit)) for digit in digits)
+    return f"{_WITH_DIGITS}:{plain.strip('0')}"
 
 
 def keys_of_amount(value: float, tolerance: float) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class Whole(Form):
         return found is not None and float(found).is_integer() and self._is(int(found))
 
     def text_keys(self) -> tuple[str, ...]:
-        """Those of the number's digits."""
+        """Those of the wanted number's digits."""
         return keys_of_amount(float(self.wanted), self.tolerance)
 
     def _is(self, found: int) -> bool:
@@ -152,7 +152,7 @@ class Money(Form):
         return not self.names and self.wanted.matches(number_of(value))
 
     def text_keys(self) -> tuple[str, ...]:
-        """Those of the amount's digits."""
+        """Those of the wanted amount's digits."""
         return self.wanted.text_keys()
 
 

@@ -40,6 +40,8 @@ class PartIndex:
         for key in keys:
             if not key or key == ANY_KEY:
                 return self._all
+            if ANY_KEY in key:  # a number's or its digits': no letters that an author writes
+                continue
             for gram in {key[at : at + GRAM] for at in range(len(key) - GRAM + 1)}:
                 for leaf, of_leaf in self._waiting.get(gram, ()):
                     if all(part in key for part in of_leaf):
