@@ -87,13 +87,15 @@ class ConditionSupport:
 class Proposal:
     """``milestones`` in the order in which successes reached them; ``goal``: those of them that
     make the goal; ``guards``: what only failures did; ``notes``: what could not be found out.
-    ``is_decided``: every success met the goal, and no failure did, of which all steps are known."""
+    ``is_decided``: every success met the goal, and no failure did, of which all steps are known;
+    ``last_deed``: what of the goal tells no failure apart, and ends the task."""
 
     milestones: list[ConditionSupport]
     goal: list[ConditionSupport]
     guards: list[ConditionSupport]
     notes: list[str]
     is_decided: bool
+    last_deed: ConditionSupport | None = None
 
 
 def propose(
@@ -118,6 +120,8 @@ def propose(
     milestones += _find_condition_on_all(milestones, good, bad, origin)
     separating = _choose_goal(milestones, len(bad), notes)
     goal = [*separating, *_find_wanted_fields(milestones, separating, instruction)]
+    last_deed = _find_last_deed(milestones, goal)
+    goal += [] if last_deed is None else [last_deed]
     guards = _choose_guards(supports, good, bad)
     unknown_steps = list(_count_unknown_steps([*good, *bad], origin, milestones))
     notes += [one.describe() for one in unknown_steps if one.unknown]
@@ -125,7 +129,7 @@ def propose(
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
         notes += _name_drawn(milestones, good[0])
-    return Proposal(milestones, goal, guards, notes, is_decided)
+    return Proposal(milestones, goal, guards, notes, is_decided, last_deed)
 
 
 def _name_drawn(milestones: Sequence[ConditionSupport], run: RecordedRun) -> Iterator[str]:
@@ -136,6 +140,16 @@ def _name_drawn(milestones: Sequence[ConditionSupport], run: RecordedRun) -> Ite
     drawn = [part for part in found if part not in typed]
     if drawn:
         yield f"{MAY_BE_DRAWN}: {', '.join(drawn)}"
+
+
+def list_anchors(support: ConditionSupport, proposal: Proposal) -> list[ConditionSupport]:
+    """Return all that a milestone is to come after: the last deed, after what else the goal asks
+    that every success had done before it."""
+    if support is proposal.last_deed:
+        earlier = _find_earlier(support, proposal.goal)
+        return [one for one in proposal.goal if any(one is other for other in earlier)]
+    anchor = find_anchor(support, proposal)
+    return [] if anchor is None else [anchor]
 
 
 def find_anchor(support: ConditionSupport, proposal: Proposal) -> ConditionSupport | None:
@@ -388,6 +402,23 @@ def _find_wanted_fields(
     return found
 
 
+def _find_last_deed(
+    milestones: Sequence[ConditionSupport], goal: Sequence[ConditionSupport]
+) -> ConditionSupport | None:
+    """Return the click that ended every success, where the goal rests on what pages show and was
+    so before it: a run that never sends what it filled in has not done the task."""
+    if any(one.rule in EFFECTS or one.rule in ("all_of", "sequence") for one in goal):
+        return None
+    clicks = [one for one in milestones if one.rule == "element_clicked"]
+    is_last = bool(clicks) and all(_is_after(clicks[-1], one) for one in goal)
+    return clicks[-1] if is_last else None
+
+
+def _is_after(later: ConditionSupport, earlier: ConditionSupport) -> bool:
+    """Return whether every success met one condition after another."""
+    return all(mine < theirs for mine, theirs in zip(earlier.places, later.places, strict=True))
+
+
 def _is_named(value: str, instruction: str) -> bool:
     """Return whether a value is long enough to be looked for, and stands in the instruction."""
     return len(value) >= MIN_NAMED and stands_in(value, instruction)
@@ -400,7 +431,8 @@ def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[Task
         for candidate in candidates_of(log.events, log.origin or origin):
             for one in (*with_slots(candidate, log.values), candidate):
                 if len(found) < MAX_CANDIDATES:
-                    found.setdefault(canonical(one.when), (one, log))
+                    # A body of one field is a whole body and a part of it: both are kept.
+                    found.setdefault(canonical([one.part_of, dict(one.when)]), (one, log))
     return [
         (candidate, log.name)
         for candidate, log in found.values()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from api.proposal.mining import ConditionSupport, Proposal, find_anchor
+from api.proposal.mining import ConditionSupport, Proposal, list_anchors
 from api.proposal.slots import Values, fill_task
 from api.proposal.weighing import EVEN_WEIGHTS, MilestoneWeight, share_components
 from api.tasks.task_files import check_task
@@ -176,9 +176,9 @@ def _describe(
     names: Sequence[tuple[str, ConditionSupport]],
     proposal: Proposal,
 ) -> dict[str, JsonValue]:
-    """Return a milestone's entry, after the one that it is known to follow."""
-    anchor = find_anchor(support, proposal)
-    after = [other for other, one in names if one is anchor]
+    """Return a milestone's entry, after those that it is known to follow."""
+    anchors = list_anchors(support, proposal)
+    after = [other for other, one in names if any(one is anchor for anchor in anchors)]
     return {"id": name, **({"after": after} if after else {}), "when": support.candidate.when}
 
 
