@@ -99,6 +99,7 @@ def test_a_kind_is_what_its_payload_says() -> None:
         "point?",
         "box?",
         "selectors?",
+        "unread?",
     )
     assert clicked.says.startswith("A click. `trusted` is false when page script made it.")
     assert "\n" not in clicked.says
