@@ -149,16 +149,21 @@ def judge_part(wanted: Any, value: object) -> bool | None:
     masked in it."""
     if not is_masked(value) or isinstance(wanted, Nothing):
         return bool(wanted.matches(value))
-    if isinstance(wanted, Object) and isinstance(value, str):
-        inner = json_or_none(value)
-        return judge_part(wanted, inner) if isinstance(inner, dict) else None
-    if isinstance(wanted, Object) and isinstance(value, dict):
-        if not (wanted.more or value.keys() <= wanted.keys.keys()):
-            return False
-        return all_verdict(judge_part(one, value.get(key)) for key, one in wanted.keys.items())
+    if isinstance(wanted, Object) and isinstance(value, str | dict):
+        return _judge_object(wanted, value)
     if isinstance(wanted, Items):
         return _judge_items(wanted, value)
     return True if wanted.matches(value) and not _is_met_by_mask(wanted, value) else None
+
+
+def _judge_object(wanted: Object, value: str | dict[str, Any]) -> bool | None:
+    """Whether an object, or the one that a text says as JSON, is as wanted, key by key."""
+    if isinstance(value, str):
+        inner = json_or_none(value)
+        return judge_part(wanted, inner) if isinstance(inner, dict) else None
+    if not wanted.more and value.keys() - wanted.keys.keys():
+        return False
+    return all_verdict(judge_part(one, value.get(key)) for key, one in wanted.keys.items())
 
 
 def _is_met_by_mask(wanted: Any, value: object) -> bool:

@@ -68,6 +68,11 @@ class FieldFilledArgs:
         if self.selector is not None:
             check_selector(self.selector)
 
+    @property
+    def wanted_content(self) -> TextMatch | bool | None:
+        """What the field is to hold: a text, or checked or not for a box."""
+        return self.value if self.checked is None else self.checked
+
     def asks(self) -> dict[str, list[Any]]:
         """What a field stands in is page text, and a selector is the page's to find: told where a
         rule needs it."""
@@ -99,7 +104,7 @@ def field_filled(event: Event, world: World, args: FieldFilledArgs) -> Iterator[
     A field without a name and an id, such as a box in a list's row, is found by what stands around
     it, or by its path.
     """
-    wanted = args.checked if args.checked is not None else args.value
+    wanted = args.wanted_content
     is_there = judge_page(args.url, event, world)
     is_field = _judge_field(event, args)
     if wanted is None or is_there is False or is_field is False:
