@@ -88,14 +88,15 @@ class Proposal:
     """``milestones`` in the order in which successes reached them; ``goal``: those of them that
     make the goal; ``guards``: what only failures did; ``notes``: what could not be found out.
     ``is_decided``: every success met the goal, and no failure did, of which all steps are known;
-    ``last_deed``: what of the goal tells no failure apart, and ends the task."""
+    ``closing_click``: the click of the goal that ended every success, and tells no failure
+    apart."""
 
     milestones: list[ConditionSupport]
     goal: list[ConditionSupport]
     guards: list[ConditionSupport]
     notes: list[str]
     is_decided: bool
-    last_deed: ConditionSupport | None = None
+    closing_click: ConditionSupport | None = None
 
 
 def propose(
@@ -120,8 +121,8 @@ def propose(
     milestones += _find_condition_on_all(milestones, good, bad, origin)
     separating = _choose_goal(milestones, len(bad), notes)
     goal = [*separating, *_find_wanted_fields(milestones, separating, instruction)]
-    last_deed = _find_last_deed(milestones, goal)
-    goal += [] if last_deed is None else [last_deed]
+    closing_click = _find_closing_click(milestones, goal)
+    goal += [] if closing_click is None else [closing_click]
     guards = _choose_guards(supports, good, bad)
     unknown_steps = list(_count_unknown_steps([*good, *bad], origin, milestones))
     notes += [one.describe() for one in unknown_steps if one.unknown]
@@ -129,7 +130,7 @@ def propose(
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
         notes += _name_drawn(milestones, good[0])
-    return Proposal(milestones, goal, guards, notes, is_decided, last_deed)
+    return Proposal(milestones, goal, guards, notes, is_decided, closing_click)
 
 
 def _name_drawn(milestones: Sequence[ConditionSupport], run: RecordedRun) -> Iterator[str]:
@@ -143,9 +144,9 @@ def _name_drawn(milestones: Sequence[ConditionSupport], run: RecordedRun) -> Ite
 
 
 def list_anchors(support: ConditionSupport, proposal: Proposal) -> list[ConditionSupport]:
-    """Return all that a milestone is to come after: the last deed, after what else the goal asks
-    that every success had done before it."""
-    if support is proposal.last_deed:
+    """Return all that a milestone is to come after: the closing click, after what else the goal
+    asks that every success had done before it."""
+    if support is proposal.closing_click:
         earlier = _find_earlier(support, proposal.goal)
         return [one for one in proposal.goal if any(one is other for other in earlier)]
     anchor = find_anchor(support, proposal)
@@ -314,12 +315,12 @@ def _find_condition_on_all(
     separating = [one for one in closed if not one.in_bad]
     if not bad or any(one.rule in EFFECTS for one in separating):
         return []
-    wholes = [*_hold_fields_at_last_deed(closed), *([] if separating else _order_all(closed))]
+    wholes = [*_hold_fields_at_closing_click(closed), *([] if separating else _order_all(closed))]
     found = _measure(wholes, good, bad, origin)
     return [one for one in found if one.in_good == len(good) and not one.in_bad][:1]
 
 
-def _hold_fields_at_last_deed(
+def _hold_fields_at_closing_click(
     closed: Sequence[ConditionSupport],
 ) -> Iterator[tuple[TaskCandidate, str]]:
     """Yield the condition that all that was filled in stands when the last deed is done, if there
@@ -402,7 +403,7 @@ def _find_wanted_fields(
     return found
 
 
-def _find_last_deed(
+def _find_closing_click(
     milestones: Sequence[ConditionSupport], goal: Sequence[ConditionSupport]
 ) -> ConditionSupport | None:
     """Return the click that ended every success, where the goal rests on what pages show and was

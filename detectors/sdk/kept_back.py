@@ -26,7 +26,7 @@ SECRET_VALUE = (
 )
 MASKED = "what is asked for is a secret, kept back"
 """Why nobody knows what a daemon masked."""
-OWN_SEMANTICS = "a custom element gives itself its role or its name, which can't be read"
+UNREAD_INTERNALS = "a custom element gives itself its role or its name, which can't be read"
 SECRET_COPY = "what was copied is a secret, kept back"
 
 
@@ -117,7 +117,7 @@ def keys_of_text(data: Mapping[str, object], field: str) -> tuple[str, ...]:
 def explain_untold(data: Mapping[str, object], field: str) -> str:
     """Return why nobody knows whether a field has the text, where `judge_told` is None."""
     if field == "element" and data.get("unread"):
-        return OWN_SEMANTICS
+        return UNREAD_INTERNALS
     return f"{field} has a secret, kept back" if is_masked_in(data, field) else CUT_OFF
 
 
@@ -170,8 +170,8 @@ def find_hidden(event: Event, places: Collection[Read]) -> Hidden:
         secret = (("text",), ("sha256",), ("length",))
         return hidden._replace(paths=secret, reason=SECRET_COPY)
     if unread := as_list(data.get("unread")):
-        own = tuple(("element", str(part)) for part in unread)
-        return hidden._replace(paths=own, reason=OWN_SEMANTICS)
+        parts = tuple(("element", str(part)) for part in unread)
+        return hidden._replace(paths=parts, reason=UNREAD_INTERNALS)
     if event.kind in UPLOADS and (unsized := unsized_places(event, places)):
         return hidden._replace(paths=unsized, reason=NO_SIZE)
     return hidden

@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 from agentd.core.source import SourceLostError
+from agentd.sources.cdp.attach.element_internals import ElementInternals
 from agentd.sources.cdp.attach.history_query import ANSWER, HistoryQuestion
-from agentd.sources.cdp.attach.own_semantics import OwnSemantics
 from agentd.sources.cdp.attach.precedence import Precedence
 from agentd.sources.cdp.attach.script import PageScript
 from agentd.sources.cdp.attach.shadow_roots import Suspects
@@ -79,7 +79,7 @@ class SessionSetup:
         self._young: dict[str, _Young] = {}
         self._replacements = Replacements()
         self._suspects = Suspects(connection, script, self._watch)
-        self._own_semantics = OwnSemantics(connection, script, self._watch)
+        self._internals = ElementInternals(connection, script, self._watch)
         self._precedence = Precedence(connection, script, self._watch, feed)
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
         self._handlers: dict[str, Callable[[str, Params], None]] = {
@@ -162,7 +162,7 @@ class SessionSetup:
 
     def _handle_binding_called(self, session: str, params: Params) -> None:
         self._suspects.handle(session, params)
-        self._own_semantics.handle(session, params)
+        self._internals.handle(session, params)
         self._precedence.handle(session, params)
 
     def fetch(self, session: str, command: str, number: str) -> None:

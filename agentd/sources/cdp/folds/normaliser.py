@@ -295,7 +295,7 @@ class Normaliser:
         browser.pages.above.pop(params["sessionId"], None)
         if state is None:
             return
-        yield from page_events.release_owed(state)
+        yield from page_events.release_held_events(state)
         yield from self._prove_documents(state, list(state.unproven), is_heard=False)
         yield from release_waiting(state)
         yield from page_events.lost(state)
@@ -353,7 +353,7 @@ class Normaliser:
         self, browser: BrowserState, state: SessionState, params: FrameNavigated
     ) -> Iterator[CdpObservation]:
         handler = navigation.handle_navigated
-        yield from page_events.release_owed(state, params["frame"]["id"])
+        yield from page_events.release_held_events(state, params["frame"]["id"])
         self._replacements.commit(params["frame"]["id"], params["frame"].get("loaderId", ""))
         yield from self._handle_navigation(handler, browser, state, params)
         yield from page_events.drop_contexts(browser, state, params["frame"]["id"])
@@ -362,7 +362,7 @@ class Normaliser:
         self, handler: Handler, browser: BrowserState, state: SessionState, params: OfFrame
     ) -> Iterator[CdpObservation]:
         """Handle a message after which a frame's document is gone, and its contexts with it."""
-        yield from page_events.release_owed(state, params["frameId"])
+        yield from page_events.release_held_events(state, params["frameId"])
         yield from self._handle_navigation(handler, browser, state, params)
         yield from page_events.drop_contexts(browser, state, params["frameId"])
 

@@ -101,11 +101,11 @@ def hidden_until_left(session: SessionState, frames: tuple[str, ...]) -> Iterato
         yield from _hidden(PAGE_PARTS)
 
 
-def release_owed(session: SessionState, frame: str | None = None) -> list[CdpObservation]:
+def release_held_events(session: SessionState, frame: str | None = None) -> list[CdpObservation]:
     """Take the clicks that a document, which is left, did not tell any more; without a ``frame``
     those of all documents of the session."""
-    left = [key for key in session.owed if frame in (None, key[0])]
-    return [session.owed.pop(key) for key in left]
+    left = [key for key in session.held_events if frame in (None, key[0])]
+    return [session.held_events.pop(key) for key in left]
 
 
 class _Report(NamedTuple):
@@ -201,18 +201,18 @@ def _handle_hidden(report: _Report) -> Iterable[CdpObservation]:
     return _hidden([kind for kind in report.data["of"] if kind in FIELDS])
 
 
-def _handle_own(report: _Report) -> Iterable[CdpObservation]:
+def _hold_event(report: _Report) -> Iterable[CdpObservation]:
     """Keep a click that the page tells once the browser's tree was looked at, as it is if nobody
     can."""
     kind, data = report.data.get("kind"), report.data.get("event")
     if kind in FIELDS and isinstance(kind, str) and isinstance(data, dict):
         told = report._replace(kind=kind, data={**data, "unread": ["name", "role"]})
-        report.session.owed[report.frame, report.data["token"]] = _checked_observation(told)
+        report.session.held_events[report.frame, report.data["token"]] = _checked_observation(told)
     return ()
 
 
-def _handle_owned(report: _Report) -> Iterable[CdpObservation]:
-    report.session.owed.pop((report.frame, report.data["token"]), None)
+def _release_event(report: _Report) -> Iterable[CdpObservation]:
+    report.session.held_events.pop((report.frame, report.data["token"]), None)
     return ()
 
 
@@ -236,8 +236,8 @@ _HANDLERS: Mapping[str, Callable[[_Report], Iterable[CdpObservation]]] = {
     "left": _handle_left,
     "late": _handle_late_observer,
     "hidden": _handle_hidden,
-    "own": _handle_own,
-    "owned": _handle_owned,
+    "event_held": _hold_event,
+    "event_released": _release_event,
     "dropped": _handle_dropped,
 }
 """What a document's observer reports that is not an event of a kind of its own."""

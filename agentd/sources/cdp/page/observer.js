@@ -15,7 +15,7 @@ import { openFilling } from "./filling.js";
 import { openFocus } from "./focus.js";
 import { openListening } from "./listening.js";
 import { openOpaque } from "./opaque.js";
-import { openOwn } from "./own.js";
+import { openInternals } from "./element_internals.js";
 import { openPointer } from "./pointer.js";
 import { INTERACTIVE, roleOf } from "./role.js";
 import { openRoots } from "./roots.js";
@@ -59,7 +59,7 @@ function observe(config) {
     trust,
     roots,
     hidden: standing.report,
-    own: openOwn(channel),
+    internals: openInternals(channel),
   };
   const parts = open(context, config, kinds);
   const existing = document.readyState !== "loading" && config.initial;
@@ -104,7 +104,7 @@ function observe(config) {
     observer.visual?.flush();
     standing.look();
     channel.drain();
-    return [...(parts.changes?.behind ?? []), ...(parts.attributes?.behind ?? []), ...(parts.watched?.behind ?? []), ...standing.behindWith(parts.opaque.isBehind || context.own.isBehind)];
+    return [...(parts.changes?.behind ?? []), ...(parts.attributes?.behind ?? []), ...(parts.watched?.behind ?? []), ...standing.behindWith(parts.opaque.isBehind || context.internals.isBehind)];
   }
 
   function close() {
@@ -127,12 +127,12 @@ function observe(config) {
   // `visual` comes with a script of its own, where it is wanted: page/visual.js.
   const observer = {
     document, flush, close, takeSuspects, judge, secrets, say: channel.say, describe: context.describe,
-    answerStanding: standing.answer, takeOwn: context.own.take, answerOwn: context.own.answer, takeTree: (most) => takeTree(secrets, most),
+    answerStanding: standing.answer, takeHosts: context.internals.take, answerHost: context.internals.answer, takeTree: (most) => takeTree(secrets, most),
   };
   if (!config.initial && navigator.userActivation?.hasBeenActive) channel.say("late", {}); // somebody acted here unheard
   listening.on("pagehide", (event) => {
     flush();
-    context.own.forget();
+    context.internals.forget();
     if (event.isTrusted && window === top) channel.sayNow("left"); // it comes only from a tab that is closed
     if (event.persisted && event.isTrusted) channel.pause();
   });

@@ -7,16 +7,16 @@ import { INTERACTIVE } from "./role.js";
 
 const REST_MS = 100;
 
-export function openPointer({ on, say, describe, wants, secrets, around, points, selectors, own }) {
+export function openPointer({ on, say, describe, wants, secrets, around, points, selectors, internals }) {
   const met = (event, element, { role }) => selectors.ofClick(event.composedPath(), element, INTERACTIVE.has(role));
 
   function tell(kind, event, trusted) {
     const path = event.composedPath();
     const element = clickedElement(path);
     if (!element) return;
-    const hosts = trusted ? own.hostsOf(path, element) : [];
+    const hosts = trusted ? internals.hostsOf(path, element) : [];
     if (!hosts.length) say(kind, toldOf(event, element, trusted));
-    else own.tell(kind, candidatesOf(element, hosts, (one) => toldOf(event, one, trusted)), hosts);
+    else internals.tell(kind, candidatesOf(element, hosts, (one) => toldOf(event, one, trusted)), hosts);
   }
 
   function toldOf(event, element, trusted) {
@@ -36,7 +36,7 @@ export function openPointer({ on, say, describe, wants, secrets, around, points,
   const about = (event, element, described) => ({
     ...looks(element, described), ...placed(event, element), ...met(event, element, described),
   });
-  return openPress(on, say, about, describe, own);
+  return openPress(on, say, about, describe, internals);
 }
 
 // What an event may be about: the hosts, and then what is taken for it.
@@ -53,7 +53,7 @@ function placeOf(event, element) {
 // A press on what the page replaces meanwhile, that begins on one element and ends on another, or of which the browser
 // makes a drag that nothing takes, is no click of that element. What was pressed is described as it was before the
 // page's handlers.
-function openPress(on, say, about, describe, own) {
+function openPress(on, say, about, describe, internals) {
   let press = null; // {element, hosts, candidates, x, y}, from its beginning until its click, its drop or the turn after its end
   let isOver = false;
   let carried = null; // {element, place} of what the browser drags since the press
@@ -65,7 +65,7 @@ function openPress(on, say, about, describe, own) {
   }
 
   function tell({ hosts, candidates }) {
-    if (hosts.length) own.tell("element.pressed", candidates, hosts);
+    if (hosts.length) internals.tell("element.pressed", candidates, hosts);
     else say("element.pressed", candidates[0].told);
   }
 
@@ -94,7 +94,7 @@ function openPress(on, say, about, describe, own) {
       const described = describe(one);
       return { element: described, at, trusted, ...about(event, one, described) };
     };
-    const hosts = trusted ? own.hostsOf(path, element) : [];
+    const hosts = trusted ? internals.hostsOf(path, element) : [];
     press = { element, hosts, candidates: candidatesOf(element, hosts, toldOf), x: event.clientX, y: event.clientY };
   });
   on("pointerup", (event) => {

@@ -125,7 +125,8 @@ class SessionState:
     prerendered, not shown, under ``title``; ``crashed``: its renderer is gone; ``late``: what was
     seen of it, or in a page since it went through its history, until that can be told; ``lost``:
     how many there was no room for. ``reopened``: frames whose page may keep input from its
-    observer; ``owed``: (frame, number) → a click that its page is still to tell. ``arrival``: what
+    observer; ``held_events``: (frame, number) → a click of which its page is still to
+    tell on what it was. ``arrival``: what
     it may have done before it could be listened to. ``unproven``:
     loader → its ``page.navigated``, of a document that a service worker may have made up, until
     what workers have from the network is heard.
@@ -142,7 +143,7 @@ class SessionState:
     contexts: dict[int, str] = field(default_factory=dict)
     held: dict[int, list[str]] = field(default_factory=dict)
     reopened: set[str] = field(default_factory=set)
-    owed: dict[tuple[str, int], CdpObservation] = field(default_factory=dict)
+    held_events: dict[tuple[str, int], CdpObservation] = field(default_factory=dict)
     dialog: dict[str, object] | None = None
     crashed: bool = False
     hidden: bool = False

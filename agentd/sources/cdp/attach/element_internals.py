@@ -1,8 +1,9 @@
 """Custom elements that give themselves a role or a name by ElementInternals, which only the
 browser's own accessibility tree has.
 
-The page script says that it has such elements, which somebody clicked (page/own.js); here each is
-looked up in that tree, and the script is told what stands there.
+The page script says that it has such elements, which somebody clicked
+(page/element_internals.js); here each is looked up in that tree, and the script is told what stands
+there.
 """
 
 from __future__ import annotations
@@ -14,24 +15,24 @@ from agentd.sources.cdp.attach.handed_elements import ElementBatch, HandedElemen
 from agentd.sources.cdp.attach.script import PageScript
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
 
-SAID = '["own",'
+SAID = '["event_held",'
 _LABELS = frozenset(("aria-label", "aria-labelledby"))
 
 
-class OwnSemantics:
+class ElementInternals:
     """``watch`` gets (session, reply) of every question that is under way."""
 
     def __init__(
         self, connection: Connection, script: PageScript, watch: Callable[[str, Reply], None]
     ) -> None:
-        self._handed = HandedElements(connection, "own", watch)
+        self._handed = HandedElements(connection, "internals", watch)
         self._slot = script.slot()
         self._binding = script.binding
 
     def handle(self, session: str, params: Params) -> None:
         """Look at one call of the binding: whether it says that there are such elements."""
         if params["name"] == self._binding and params["payload"].startswith(SAID):
-            expression = f"{self._slot}.takeOwn()"
+            expression = f"{self._slot}.takeHosts()"
             context = params["executionContextId"]
             self._handed.take(session, context, expression, self._handle_batch)
 
@@ -56,7 +57,7 @@ class OwnSemantics:
     def _tell_script(
         self, batch: ElementBatch, item: str, session: str, role: str | None, *, is_named: bool
     ) -> None:
-        answer = f"{self._slot}.answerOwn(this, role, named)"
+        answer = f"{self._slot}.answerHost(this, role, named)"
         function = f"function(role, named) {{ {answer} }}"
         arguments: list[Params] = [{"value": role}, {"value": is_named}]
         self._handed.tell_script(session, batch, item, function, arguments)

@@ -1,6 +1,6 @@
 // What a custom element says of itself by its ElementInternals (`role`, `ariaLabel`, `ariaLabelledByElements`), which no
 // script but its own can read. The browser's own tree has it: what a person's click may have gone to waits until the
-// daemon has looked there (agentd/sources/cdp/attach/own_semantics.py). What was given so may have been another before the
+// daemon has looked there (agentd/sources/cdp/attach/element_internals.py). What was given so may have been another before the
 // page's handlers ran: the event then says in `unread` which parts of its element are not known. What a document has not
 // told as it is left the daemon tells, from what it was given first.
 
@@ -12,7 +12,7 @@ const PLAIN = new Set(["generic", "genericcontainer", "none"]);
 const NOT_KNOWN = { isControl: false, unread: ["name", "role"] };
 const READ = { isControl: false, unread: [] };
 
-export function openOwn({ say }) {
+export function openInternals({ say }) {
   const waiting = []; // {token, kind, candidates: [{element, told}], left: the hosts of which nothing is known yet, found}
   let asked = [];
   let count = 0;
@@ -23,13 +23,13 @@ export function openOwn({ say }) {
     const chosen = candidates.find((one) => about(one).isControl) ?? candidates[candidates.length - 1];
     const isUnknown = candidates.some((one) => about(one) === NOT_KNOWN);
     const { unread } = isUnknown ? NOT_KNOWN : about(chosen);
-    say("owned", { token });
+    say("event_released", { token });
     say(kind, unread.length ? { ...chosen.told, unread } : chosen.told);
   }
 
-  function settle(host, own) {
+  function settle(host, read) {
     for (const one of waiting) {
-      if (one.left.delete(host)) one.found.set(host, own);
+      if (one.left.delete(host)) one.found.set(host, read);
     }
     while (waiting.length && !waiting[0].left.size) finish(waiting.shift());
   }
@@ -46,7 +46,7 @@ export function openOwn({ say }) {
       count += 1;
       waiting.push({ token: count, kind, candidates, left: new Set(hosts), found: new Map() });
       asked.push(...hosts);
-      say("own", { token: count, kind, event: candidates[candidates.length - 1].told });
+      say("event_held", { token: count, kind, event: candidates[candidates.length - 1].told });
       if (waiting.length > MOST_WAITING) for (const host of waiting[0].left) settle(host, NOT_KNOWN);
     },
     // For the daemon: the elements since the last call.
@@ -57,7 +57,7 @@ export function openOwn({ say }) {
     },
     // The daemon's word: the role in the browser's tree, null where it is not in there; `named`: by a label.
     answer(host, role, named) {
-      settle(host, host.isConnected && role !== null ? ownOf(host, role.toLowerCase(), named) : NOT_KNOWN);
+      settle(host, host.isConnected && role !== null ? readInternals(host, role.toLowerCase(), named) : NOT_KNOWN);
     },
     // The document is left: the daemon tells the rest.
     forget() {
@@ -79,7 +79,7 @@ function isLabelled(element) {
   return element.hasAttribute("aria-label") || element.hasAttribute("aria-labelledby");
 }
 
-function ownOf(host, role, named) {
+function readInternals(host, role, named) {
   const isRole = roleOf(host) === "generic" && !PLAIN.has(role);
   if (isRole) return { isControl: !OTHER_ROLES.has(role), unread: NOT_KNOWN.unread };
   return named && !isLabelled(host) ? { isControl: false, unread: ["name"] } : READ;
