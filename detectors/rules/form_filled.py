@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import UrlMatch
-from detectors.matchers.masked_text import HIDDEN_VALUE, MASK, is_made_of
+from detectors.matchers.masked_text import HIDDEN_VALUE, MASK, is_made_of, split_at_masks
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
@@ -108,7 +108,7 @@ def _may_be_filled(
 
 def _can_be_named(key: str, name: str) -> bool:
     text = name.replace(HIDDEN_VALUE, MASK)
-    return MASK in text and is_made_of(key, text.split(MASK))
+    return MASK in text and is_made_of(key, split_at_masks(text))
 
 
 def _filled(

@@ -17,6 +17,7 @@ from tests.support.logs import Said, clicked, episode, filled, ruleset, run, tit
 
 CARD = "4111111111111111"
 SHOP = "Paid with ***"
+STARRED = "Paid with *****"
 LABEL = f"Paid with {CARD}"
 ON_PAGE = {"tab": "T", "frame": "T"}
 
@@ -106,6 +107,8 @@ TABLE: dict[str, tuple[str, dict[str, Any], Said, float | None]] = {
     "a field of another value": ("field_filled", {"field": LABEL, "value": "me"}, fill(SHOP, "you", "element"), 0.0),
     "a field with asterisks": ("field_filled", {"field": LABEL, "value": "me"}, fill(SHOP, "me"), 0.0),
     "a form": ("form_filled", {"fields": {LABEL: "me"}}, fill(SHOP, "me", "element"), None),
+    "a form's field in asterisks": ("form_filled", {"fields": {f"Paid with *{CARD}*": "me"}}, fill(STARRED, "me", "element"), None),
+    "a field in asterisks": ("field_filled", {"field": f"Paid with *{CARD}*", "value": "me"}, fill(STARRED, "me", "element"), None),
     "a form's box": ("form_filled", {"fields": {LABEL: True}}, fill(SHOP, None, "element", checked=True), None),
     "a form's other field": ("form_filled", {"fields": {"Town": "me"}}, fill(SHOP, "me", "element"), 0.0),
     "a form's field of another value": ("form_filled", {"fields": {LABEL: "me"}}, fill(SHOP, "you", "element"), 0.0),
