@@ -102,7 +102,7 @@ def table_of(folder: Path, learned: int = LEARNED) -> str:
         try:
             counts = judge(seen, unseen)
         except (ValueError, BadTaskError) as error:
-            undecided.append(f"{page} ({str(error).partition(':')[0]})")
+            undecided.append(f"{page} ({str(error).splitlines()[0]})")
             continue
         rows.append(_row(page, counts))
         total = sum_counts([total, counts])

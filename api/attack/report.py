@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from api.attack.attack import AttackResult
 from api.attack.scores import Oracle, Payout
+from api.attack.unfinished import describe_act_after_goal
 from api.rewards.event_text import telling
 from api.rewards.rendering import total_in_words
 from detectors.model.types import Event
@@ -38,7 +39,7 @@ class AdversaryJson(TypedDict):
 
 
 class AttackJson(TypedDict):
-    """The attack of one task by one oracle."""
+    """The attack of one task by one oracle. ``notes``: what is no fall, and worth a look."""
 
     task: str
     version: str
@@ -47,6 +48,7 @@ class AttackJson(TypedDict):
     paid: float
     adversaries: list[AdversaryJson]
     falls: int
+    notes: list[str]
 
 
 def by_kind(results: Sequence[AttackResult]) -> dict[str, list[AttackResult]]:
@@ -96,6 +98,7 @@ def finding(result: AttackResult) -> str:
 def as_json(oracle: Oracle, name: str, results: Sequence[AttackResult]) -> AttackJson:
     """The report as a JSON object."""
     task = oracle.rules.task
+    unfinished = describe_act_after_goal(oracle)
     return {
         "task": task.id,
         "version": task.version,
@@ -104,6 +107,7 @@ def as_json(oracle: Oracle, name: str, results: Sequence[AttackResult]) -> Attac
         "paid": oracle.score.total,
         "adversaries": [_adversary_json(result) for result in results],
         "falls": len(fallen(results)),
+        "notes": [] if unfinished is None else [unfinished],
     }
 
 

@@ -14,6 +14,7 @@ from api.attack.attack import AttackResult, NoOracleError, attack, make_oracle
 from api.attack.logs import as_lines
 from api.attack.report import as_json, fallen, summary, text_lines
 from api.attack.scores import Oracle
+from api.attack.unfinished import describe_act_after_goal
 from api.cli.common import Overrides
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import read_events
@@ -108,6 +109,9 @@ def _print(oracle: Oracle, path: Path, results: list[AttackResult], file: Path) 
     print(f"{file}: {rules.task.id} by {path}, which pays {paid}")
     for line in text_lines(results):
         print(line)
+    unfinished = describe_act_after_goal(oracle)
+    if unfinished is not None:
+        print(f"  note: {unfinished}")
     print(f"{file}: {summary(results)}")
 
 

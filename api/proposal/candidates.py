@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urljoin
 
+from api.proposal.element_states import SetState, list_set_states, name_element
 from api.suggestions.drawn_texts import open_text
 from api.suggestions.event_values import (
     WRITES,
@@ -30,6 +31,7 @@ from detectors.model.types import Event
 
 ANY_TEXT = {"regex": "(?s).+"}
 _BOXES = frozenset(("checkbox", "radio", "switch"))
+_NATIVE_TAGS = ("input", "label")
 _TEXTS = frozenset(("textbox", "searchbox", "spinbutton"))
 BY_SCRIPT = 10
 """From which rank on addresses of a family count that page script may have put there."""
@@ -47,11 +49,20 @@ class TaskCandidate(NamedTuple):
     part_of: str = ""
 
 
-def candidates_of(log: Sequence[Event], origin: str | None) -> Iterator[TaskCandidate]:
-    """Yield the conditions that the events of a log meet after its first step began."""
+def candidates_of(
+    log: Sequence[Event], origin: str | None, *, by_path: bool = True
+) -> Iterator[TaskCandidate]:
+    """Yield the conditions that the events of a log meet after its first step began.
+
+    ``by_path``: elements without a name and an id are named by where they stand in the page, which
+    is the same in all runs of one task.
+    """
     began = False
     made = _list_made_pages(log)
     filled = _list_filled(log)
+    states = list_set_states(log)
+    elements = [one.element for one in states]
+    yield from (_state(one) for one in states if by_path or "path" not in one.element)
     for event in log:
         began = began or event.kind == "step.began"
         make = _MAKERS.get(event.kind)
@@ -61,6 +72,9 @@ def candidates_of(log: Sequence[Event], origin: str | None) -> Iterator[TaskCand
             yield from _page(event, origin, made)
         elif event.kind == "element.clicked" and _name_text(event) in filled:
             continue  # it went into the field, and what it was filled with says so
+        elif event.kind == "element.clicked":
+            if name_element(mapping(event.data.get("element"))) not in elements:
+                yield from _click(event, by_path=by_path)
         elif make is not None:
             yield from make(event, origin)
 
@@ -128,11 +142,12 @@ def _page(event: Event, origin: str | None, made: frozenset[str]) -> Iterator[Ta
         yield _candidate(event, f"page {open_path}", rank, "url_reached", facts)
 
 
-def _click(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
-    """A click by a hand; what it does to a box shows in the field."""
+def _click(event: Event, *, by_path: bool) -> Iterator[TaskCandidate]:
+    """A click by a hand; what it does to a form's box shows in the field."""
     element = mapping(event.data.get("element"))
     role, name = short_text(element.get("role")), short_text(element.get("name"))
-    if event.data.get("trusted") is not True or role in _BOXES:
+    is_native_box = role in _BOXES and element.get("tag") in (None, *_NATIVE_TAGS)
+    if event.data.get("trusted") is not True or is_native_box:
         return
     named = {"role": role, "name": name}
     others = ({key: short_text(element.get(key))} for key in ("text", "id"))
@@ -140,6 +155,29 @@ def _click(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
         family = f"click {' '.join(facts.values())}"
         yield _candidate(event, family, 0, "element_clicked", facts)
         return
+    if by_path:
+        yield from _click_at_path(event)
+
+
+def _click_at_path(event: Event) -> Iterator[TaskCandidate]:
+    """A click on an element without a name, a text and an id: by its path with what it stands in,
+    and by its path alone."""
+    facts = name_element(mapping(event.data.get("element")))
+    if "path" not in facts:
+        return
+    around = short_text(event.data.get("around"))
+    family = f"click {around or ' '.join(facts.values())}"
+    if around:
+        yield _candidate(event, family, 0, "element_clicked", {**facts, "around": around})
+    yield _candidate(event, family, 1, "element_clicked", facts)
+
+
+def _state(one: SetState) -> TaskCandidate:
+    """A switch or a button that stands as it was set."""
+    family = f"{'' if one.value else 'un'}{one.state} {one.label}"
+    return TaskCandidate(
+        family, 0, {"element_state": {**one.element, one.state: one.value}}, one.event
+    )
 
 
 def _are_all_known(facts: Mapping[str, str]) -> bool:
@@ -258,7 +296,6 @@ def _window(event: Event, origin: str | None) -> Iterator[TaskCandidate]:
 
 
 _MAKERS = {
-    "element.clicked": _click,
     "field.filled": _field,
     "request.finished": _request,
     "file.created": _file,

@@ -3,8 +3,9 @@ it, so that what is proposed is what is paid."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from statistics import fmean
 
@@ -16,8 +17,10 @@ from api.proposal.candidates import (
     join_within,
 )
 from api.proposal.named_values import is_slot, stands_in, stands_in_condition
+from api.proposal.narrowing import narrow_candidates, text_candidates
 from api.proposal.slots import Values, fill_task, with_slots
 from api.proposal.states import state_candidates
+from api.proposal.unusable import list_unusable
 from api.proposal.weighing import EVEN_WEIGHTS
 from api.suggestions.drawn_texts import MAY_BE_DRAWN, list_drawn
 from detectors.engine.engine import Engine
@@ -30,13 +33,20 @@ from detectors.model.types import Event
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import TaskError, task_from_json
 
+CandidateMaker = Callable[[Sequence[Event], str | None], Iterator[TaskCandidate]]
+"""Makes candidates of a log's events and the task's site."""
+
 MAX_CANDIDATES = 1_500
 EFFECTS = frozenset(("state_accepted", "request_accepted", "file_matches", "answer_matches"))
 """Rules of what a server, the disk or the user got: what a goal is made of, if there is any."""
-STANDING = ("url_reached", "field_filled", "window_opened", "tool_called")
+SETTINGS = ("field_filled", "element_state")
+"""Rules of what can be set otherwise again before the last deed."""
+STANDING = ("url_reached", "window_opened", "tool_called", *SETTINGS)
 DEEDS = ("element_clicked", "request_accepted", "url_reached")
 """Rules of which the last one that all successes met may be what ends the task."""
 MAX_GUARDS = 5
+MAX_ALONE = 3
+"""Deeds of one success that are named where successes share none."""
 MIN_NAMED = 3
 """Characters of a value that is looked for in an instruction."""
 GUARDED_DEEDS = ("element_clicked", "file_matches")
@@ -82,6 +92,12 @@ class ConditionSupport:
         """Whether it is an address that only page script put there, in some of the recordings."""
         return mapping(self.candidate.when.get("url_reached")).get("loaded") is False
 
+    @property
+    def is_by_path(self) -> bool:
+        """Whether it names an element by its place in the page."""
+        of_elements = (self.candidate.when.get(rule) for rule in ("element_clicked", *SETTINGS))
+        return any("path" in mapping(facts) for facts in of_elements)
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -109,16 +125,25 @@ def propose(
     in them, if that is known. Raises `ValueError` where nothing is shared."""
     states = _collect_states(good, origin)
     sent = {_address_of(one) for one, _ in states}  # what they carry is told by their facts
-    deeds = [one for one in _collect([*good, *bad], origin) if _address_of(one[0]) not in sent]
+    is_one_task = not any(log.values for log in (*good, *bad))
+    make = partial(candidates_of, by_path=is_one_task)
+    collected = _collect([*good, *bad], origin, make)
+    deeds = [one for one in collected if _address_of(one[0]) not in sent]
     supports = _measure([*deeds, *states], good, bad, origin)
     shared = [one for one in supports if one.in_good == len(good)]
     joined = _find_joined(shared, supports, good, bad, origin)
     shared = [one for one in (*joined, *shared) if not one.candidate.part_of]
-    milestones = sorted(_most_specific(shared), key=lambda one: fmean(one.places))
-    if not milestones:
-        raise ValueError("the recordings of successes share nothing that a rule could tell")
+    milestones = _sort(_most_specific(shared))
     notes: list[str] = []
-    milestones += _find_condition_on_all(milestones, good, bad, origin)
+    milestones += _hold_all_set(milestones, good, bad, origin)
+    if bad and not _separates(milestones):
+        milestones = _narrow(milestones, good, bad, origin, notes)
+    if not milestones or (bad and not _separates(milestones)):
+        milestones = _sort([*milestones, *_find_text(good, bad, origin)])
+    if not milestones:
+        raise ValueError(_describe_nothing_shared(good, supports, origin))
+    if bad and not _separates(milestones):
+        milestones += _order_all(milestones, good, bad, origin)
     separating = _choose_goal(milestones, len(bad), notes)
     goal = [*separating, *_find_wanted_fields(milestones, separating, instruction)]
     closing_click = _find_closing_click(milestones, goal)
@@ -127,10 +152,35 @@ def propose(
     unknown_steps = list(_count_unknown_steps([*good, *bad], origin, milestones))
     notes += [one.describe() for one in unknown_steps if one.unknown]
     is_decided = bool(bad) and _is_decided(separating, unknown_steps[len(good) :])
+    if bad and not is_decided:
+        notes += _name_unusable(good, origin)
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
         notes += _name_drawn(milestones, good[0])
     return Proposal(milestones, goal, guards, notes, is_decided, closing_click)
+
+
+def _name_unusable(good: Sequence[RecordedRun], origin: str | None) -> Iterator[str]:
+    """Yield a note of what successes did that no condition can be made of."""
+    for run in good:
+        for reason in list_unusable(run.events, run.origin or origin):
+            yield f"{run.name}, {reason}"
+
+
+def _describe_nothing_shared(
+    good: Sequence[RecordedRun], supports: Sequence[ConditionSupport], origin: str | None
+) -> str:
+    """Return why no task can be proposed: what each success did alone, and what of it a proposal
+    cannot use."""
+    said = ["the recordings of successes share nothing that a rule could tell"]
+    for run in good:
+        of_run = (one.candidate.family for one in supports if one.log == run.name)
+        alone = list(dict.fromkeys(of_run))[:MAX_ALONE]
+        reasons = list_unusable(run.events, run.origin or origin)
+        if alone and len(good) > 1:
+            said.append(f"{run.name}: it alone has {', '.join(alone)}")
+        said += [f"{run.name}: {reason}" for reason in reasons]
+    return "\n".join(said)
 
 
 def _name_drawn(milestones: Sequence[ConditionSupport], run: RecordedRun) -> Iterator[str]:
@@ -300,48 +350,115 @@ def score_log(rules: Ruleset, log: RecordedRun) -> float | None:
     return episode_total(reward.reward for reward in rewards)
 
 
-def _find_condition_on_all(
+def _sort(milestones: Iterable[ConditionSupport]) -> list[ConditionSupport]:
+    """Return milestones in the order in which the successes met them."""
+    return sorted(milestones, key=lambda one: fmean(one.places))
+
+
+def _separates(milestones: Sequence[ConditionSupport]) -> bool:
+    """Return whether one of the conditions says something definite that no failure met."""
+    return any(not one.in_bad and not _leaves_open(one) for one in milestones)
+
+
+def _hold_all_set(
     milestones: Sequence[ConditionSupport],
     good: Sequence[RecordedRun],
     bad: Sequence[RecordedRun],
     origin: str | None,
 ) -> list[ConditionSupport]:
-    """Return a condition on all that successes share, where failures do not meet it: that what was
-    filled in stands as they left it when they did their last deed (a failure may have changed it
-    again before), else, where nothing alone tells failures apart, that all was done in one order.
-    None where an effect of what was done tells them apart, or there are no failures.
-    """
+    """Return the condition that what was filled in and switched stands as successes left it when
+    they did their last deed, where failures do not meet it: one may have changed it again before.
+    Nothing where an effect of what was done tells them apart, or there are no failures."""
     closed = [one for one in milestones if not _leaves_open(one)]
-    separating = [one for one in closed if not one.in_bad]
-    if not bad or any(one.rule in EFFECTS for one in separating):
-        return []
-    wholes = [*_hold_fields_at_closing_click(closed), *([] if separating else _order_all(closed))]
-    found = _measure(wholes, good, bad, origin)
-    return [one for one in found if one.in_good == len(good) and not one.in_bad][:1]
-
-
-def _hold_fields_at_closing_click(
-    closed: Sequence[ConditionSupport],
-) -> Iterator[tuple[TaskCandidate, str]]:
-    """Yield the condition that all that was filled in stands when the last deed is done, if there
-    is such a thing."""
-    fields = [one for one in closed if one.rule == "field_filled"]
+    set_before = [one for one in closed if one.rule in SETTINGS]
     deeds = [one for one in closed if one.rule in DEEDS]
-    if fields and deeds:
-        yield _join_conditions("all_of", [*fields, deeds[-1]], deeds[-1], {"holding": True})
+    has_effect = any(one.rule in EFFECTS and not one.in_bad for one in closed)
+    if not bad or has_effect or not set_before or not deeds:
+        return []
+    conditions: list[JsonValue] = [dict(one.candidate.when) for one in set_before]
+    last = dict(deeds[-1].candidate.when)
+    whole: JsonValue = {"all_of": {"holding": True, "of": conditions}}
+    first = whole if len(conditions) > 1 else conditions[0]
+    candidates = [
+        _join_conditions("sequence", [first, last], deeds[-1], {"holding": True}),
+        _join_conditions("all_of", [*conditions, last], deeds[-1], {"holding": True}),
+    ]
+    return _keep_separating(candidates, good, bad, origin)[:1]
 
 
-def _order_all(closed: Sequence[ConditionSupport]) -> Iterator[tuple[TaskCandidate, str]]:
-    """Yield the condition that all was done in the order of the successes, if they had one."""
-    if len(closed) > 1 and _are_ordered(closed):
-        yield _join_conditions("sequence", closed, closed[-1], {})
+def _order_all(
+    milestones: Sequence[ConditionSupport],
+    good: Sequence[RecordedRun],
+    bad: Sequence[RecordedRun],
+    origin: str | None,
+) -> list[ConditionSupport]:
+    """Return the condition that all was done in the order of the successes, if they had one, where
+    failures do not meet it."""
+    closed = [one for one in milestones if not _leaves_open(one)]
+    if len(closed) < 2 or not _are_ordered(closed):
+        return []
+    conditions: list[JsonValue] = [dict(one.candidate.when) for one in closed]
+    whole = _join_conditions("sequence", conditions, closed[-1], {})
+    return _keep_separating([whole], good, bad, origin)
+
+
+def _keep_separating(
+    candidates: Sequence[tuple[TaskCandidate, str]],
+    good: Sequence[RecordedRun],
+    bad: Sequence[RecordedRun],
+    origin: str | None,
+) -> list[ConditionSupport]:
+    """Return those of the conditions that all successes met, and no failure."""
+    found = _measure(candidates, good, bad, origin)
+    return [one for one in found if one.in_good == len(good) and not one.in_bad]
+
+
+def _narrow(
+    milestones: Sequence[ConditionSupport],
+    good: Sequence[RecordedRun],
+    bad: Sequence[RecordedRun],
+    origin: str | None,
+    notes: list[str],
+) -> list[ConditionSupport]:
+    """Return the milestones with exact addresses and surroundings in the place of open ones, where
+    these tell failures from successes."""
+    exact = _measure(_collect(good, origin, narrow_candidates), good, bad, origin)
+    shared = [one for one in exact if one.in_good == len(good)]
+    separating = [one for one in _last_of_best_rank(shared) if not one.in_bad]
+    if not separating:
+        return [*milestones]
+    replaced = {one.candidate.part_of for one in separating}
+    kept = [one for one in milestones if one.candidate.family not in replaced]
+    notes.append(
+        "only an exact address, or what a clicked element stands in, tells the failures from the"
+        " successes: leave it open where it is another in the next run"
+    )
+    return _sort([*kept, *separating])
+
+
+def _last_of_best_rank(supports: Iterable[ConditionSupport]) -> list[ConditionSupport]:
+    """Keep of each family the lowest rank, and of several conditions of that the one that was met
+    last: what stands in the end."""
+    best: dict[str, ConditionSupport] = {}
+    for one in _sort(supports):
+        known = best.get(one.candidate.family)
+        if known is None or one.candidate.rank <= known.candidate.rank:
+            best[one.candidate.family] = one
+    return [*best.values()]
+
+
+def _find_text(
+    good: Sequence[RecordedRun], bad: Sequence[RecordedRun], origin: str | None
+) -> list[ConditionSupport]:
+    """Return the last text that pages showed in all successes, and in no failure."""
+    found = _keep_separating(_collect(good, origin, text_candidates), good, bad, origin)
+    return _sort(found)[-1:]
 
 
 def _join_conditions(
-    rule: str, parts: Sequence[ConditionSupport], last: ConditionSupport, facts: JsonObject
+    rule: str, of: list[JsonValue], last: ConditionSupport, facts: JsonObject
 ) -> tuple[TaskCandidate, str]:
     """Return a condition on several ones, and the name of the log that it was made of."""
-    of: list[JsonValue] = [dict(one.candidate.when) for one in parts]
     when: JsonObject = {rule: {**facts, "of": of}}
     return TaskCandidate("all together", 0, when, last.candidate.event), last.log
 
@@ -374,6 +491,7 @@ def _choose_goal(
         frozenset(("all_of", "sequence")),
         frozenset(STANDING),
         frozenset(DEEDS),
+        frozenset(("text_visible",)),
     ):
         chosen = [one for one in closed if one.rule in rules]
         if chosen:
@@ -425,11 +543,13 @@ def _is_named(value: str, instruction: str) -> bool:
     return len(value) >= MIN_NAMED and stands_in(value, instruction)
 
 
-def _collect(logs: Sequence[RecordedRun], origin: str | None) -> list[tuple[TaskCandidate, str]]:
+def _collect(
+    logs: Sequence[RecordedRun], origin: str | None, make: CandidateMaker
+) -> list[tuple[TaskCandidate, str]]:
     """Return the candidates of all logs, each once, with the name of its first log."""
     found: dict[bytes, tuple[TaskCandidate, RecordedRun]] = {}
     for log in logs:
-        for candidate in candidates_of(log.events, log.origin or origin):
+        for candidate in make(log.events, log.origin or origin):
             for one in (*with_slots(candidate, log.values), candidate):
                 if len(found) < MAX_CANDIDATES:
                     # A body of one field is a whole body and a part of it: both are kept.

@@ -148,6 +148,11 @@ def _write_notes(
         )
     if "after" in entry and not support.is_by_script and support.rule != "file_matches":
         yield "  # after what every success had done before it, and a failure had not"
+    if support.is_by_path:
+        yield (
+            "  # by its place in the page, as it has no name and no id: once something is put"
+            " before it, it is another place"
+        )
     if words := ", ".join(_words_of(support.candidate.when, instruction)):
         yield f"  # in the instruction: {words}"
 

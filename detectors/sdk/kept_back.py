@@ -81,7 +81,7 @@ def judge_element(data: Mapping[str, object], args: Any, parts: Sequence[str]) -
 
 def is_uncertain(data: Mapping[str, object]) -> bool:
     """Whether something of an event's element is not known: masked, or of an element's own."""
-    return is_masked_in(data, "element") or bool(data.get("unread"))
+    return is_masked_in(data, "element") or ("unread" in data and bool(data["unread"]))
 
 
 def judge_named(
@@ -105,7 +105,7 @@ def reading_if_told(
 
 def is_masked_in(data: Mapping[str, object], field: str) -> bool:
     """Whether the daemon masked something in a field of an event's data."""
-    return field in as_list(data.get("masked"))
+    return "masked" in data and field in as_list(data["masked"])
 
 
 def keys_of_text(data: Mapping[str, object], field: str) -> tuple[str, ...]:

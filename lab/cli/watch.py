@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from api.replay.task_tests import read_log
 from api.rewards.rendering import total_in_words
 from api.suggestions.asking import PREFIX, task_that_asks
 from api.suggestions.event_values import split_address
@@ -163,6 +164,8 @@ def _watch(
         closing = episode.close("stopped by its user")
         recording = out / "watch.mrec"
         episode.recording(recording)
+    if printer is not None:
+        printer.complete(read_log(recording).events)
     pays = (
         ""
         if ruleset.attainable == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from api.rewards.event_text import line
 from api.suggestions.telling import condition_lines
 from api.suggestions.trial import MAX_EVENTS, EventConditions, TaskSite, find_site
@@ -25,6 +27,12 @@ class ConditionPrinter:
     def take(self, event: Event) -> None:
         """Take in the session's next event."""
         self._events.append(event)
+
+    def complete(self, log: Sequence[Event]) -> None:
+        """Take in those of the session's events that had not come yet when it ended, and print
+        what they meet."""
+        self._events += log[len(self._events) :]
+        self.show()
 
     def show(self) -> None:
         """Print what the events that came since the last call meet; nothing beyond `MAX_EVENTS`."""

@@ -13,7 +13,7 @@ from api.attack.logs import as_lines
 from api.cli.main import main
 from detectors.model.types import Event
 from tests.attack.orders import LOOKED_AROUND, ORDERED, SOLVED, goal
-from tests.support.logs import ORIGIN
+from tests.support.logs import ORIGIN, Said, clicked, created, episode, filled, finished, log, went
 
 SOUND_TASK = goal(ORDERED)
 WEAK_TASK = goal({"request_accepted": {"method": "POST", "url": "/orders"}})
@@ -156,3 +156,31 @@ def test_an_oracle_of_which_nothing_is_known(
     write_task([*SOUND_TASK, KEPT])
     assert run("--oracle", "gap.jsonl") == 2
     assert "no milestone is paid; null: steps 0, 1, 2, 3, 4" in capsys.readouterr().err
+
+
+ACTS: dict[str, tuple[list[Said], bool]] = {
+    "a click by hand": ([clicked("Book now")], True),
+    "a field filled in": ([filled("Name", "Ada")], True),
+    "a request that writes": ([finished("POST", "/book", 201)], True),
+    "a file": ([created("ticket.pdf")], True),
+    "a script's click": ([clicked("Book now", trusted=False)], False),
+    "a request that reads": ([finished("GET", "/book", 200)], False),
+    "a page that opens": ([went("/thanks")], False),
+    "nothing": ([], False),
+}
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_an_act_after_the_goal_is_noted(
+    name: str, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    said, is_noted = ACTS[name]
+    write("acts.jsonl", log(*episode([went("/"), went("/book")], said)))
+    write_task(goal({"url_reached": {"url": "/book"}}))
+    run("--oracle", "acts.jsonl")
+    printed = capsys.readouterr().out
+    assert (
+        "  note: the goal is reached before the oracle's last act, event 6 " in printed
+    ) is is_noted
+    run("--oracle", "acts.jsonl", "--json")
+    assert len(orjson.loads(capsys.readouterr().out)["notes"]) == is_noted

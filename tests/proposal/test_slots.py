@@ -166,7 +166,15 @@ def test_what_was_filled_in_has_to_stand_at_the_last_deed() -> None:
     """The failure did all that the successes did, and changed it again before it saved."""
     found = propose([changed_mind("a"), changed_mind("b")], [changed_mind("c", back=True)], ORIGIN)
     (goal,) = found.goal
-    assert goal.rule == "all_of"
+    assert goal.candidate.when == {
+        "sequence": {
+            "holding": True,
+            "of": [
+                {"field_filled": {"field": "Colour", "value": "red"}},
+                {"element_clicked": {"role": "button", "name": "Save"}},
+            ],
+        }
+    }
     assert found.is_decided
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from api.tasks.task_files import load_task_file
 from detectors.engine.engine import Engine
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json, task_to_json
+from lab.demo.show import DemoScreen
+from lab.demo.suggesting import ConditionPrinter
 from tests.api.service import Service, Store, running
 from tests.detectors.tables_grades import pointed
 from tests.detectors.tables_states import element, shown
@@ -433,6 +436,22 @@ def test_a_recording_shows_its_conditions(capsys: pytest.CaptureFixture[str]) ->
     assert line in shown.splitlines()
     assert shown.startswith("origin: http://127.0.0.1:")
     assert "url_reached" not in shown
+
+
+def test_what_came_last_before_watching_ended_is_shown_too() -> None:
+    """The stream of events ends with the episode, and may be behind then."""
+    events = log(*episode([clicked("One"), clicked("Two")]))
+    out = StringIO()
+    printer = ConditionPrinter(DemoScreen(out), TaskSite(ORIGIN))
+    for event in events[:3]:
+        printer.take(event)
+    printer.show()
+    shown = out.getvalue()
+    assert "name: One" in shown
+    assert "name: Two" not in shown
+    printer.complete(events)
+    assert "name: Two" in out.getvalue().removeprefix(shown)
+    assert "name: One" not in out.getvalue().removeprefix(shown)
 
 
 def test_watching_needs_a_task_or_asks_for_events(

@@ -1,0 +1,90 @@
+"""What was set on the elements of a page that are no fields of a form: a switch that is on, a
+button that is pressed.
+
+Pure. A native box is a field, and `field.filled` says how it was set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from api.suggestions.event_values import short_text
+from detectors.model.json_value import JsonObject
+from detectors.model.safe_json import mapping
+from detectors.model.types import Event
+
+_SET = ("checked", "pressed")
+"""States that a hand sets: others (expanded, selected, visible) follow from much else."""
+_NAMELESS_ROLES = frozenset(("", "generic"))
+
+
+class SetState(NamedTuple):
+    """A state that an element has at the end of a log and did not have at its start. ``element``:
+    how a condition names the element; ``label``: how a person would; ``event``: the number of the
+    event that set it."""
+
+    element: Mapping[str, str]
+    label: str
+    state: str
+    value: bool
+    event: int
+
+
+def name_element(element: JsonObject) -> dict[str, str]:
+    """Return the arguments that name an element: its role and name, or its id, or else its path,
+    with its role; empty where it has none of them."""
+    facts = {key: short_text(element.get(key)) for key in ("role", "name", "id", "path")}
+    if facts["role"] and facts["name"]:
+        return {"role": facts["role"], "name": facts["name"]}
+    if facts["id"]:
+        return {"id": facts["id"]}
+    if not facts["path"]:
+        return {}
+    role = {} if facts["role"] in _NAMELESS_ROLES else {"role": facts["role"]}
+    return {**role, "path": facts["path"]}
+
+
+def list_set_states(log: Sequence[Event]) -> list[SetState]:
+    """List the states that were set after the first step began, and stand so at the end."""
+    first: dict[tuple[str, ...], bool] = {}
+    last: dict[tuple[str, ...], SetState] = {}
+    labels = _list_surroundings(log)
+    began = False
+    for event in log:
+        began = began or event.kind == "step.began"
+        element = mapping(event.data.get("element"))
+        facts = name_element(element)
+        if event.kind != "element.state_changed" or not facts or element.get("tag") == "input":
+            continue
+        for state in _SET:
+            value = event.data.get(state)
+            if not isinstance(value, bool):
+                continue
+            key = (*facts.values(), state)
+            first.setdefault(key, value)
+            if began:
+                label = _label(facts, labels)
+                last[key] = SetState(facts, label, state, value, event.seq)
+    return [
+        one
+        for key, one in last.items()
+        if one.value is not first[key] and (one.value or one.element.get("role") != "radio")
+    ]
+
+
+def _list_surroundings(log: Sequence[Event]) -> dict[str, str]:
+    """Return what clicked elements without a name stand in, by their path."""
+    found: dict[str, str] = {}
+    for event in log:
+        path = short_text(mapping(event.data.get("element")).get("path"))
+        around = short_text(event.data.get("around"))
+        if event.kind == "element.clicked" and path and around:
+            found.setdefault(path, around)
+    return found
+
+
+def _label(facts: Mapping[str, str], surroundings: Mapping[str, str]) -> str:
+    """Return the name of an element, or what it stands in, or else its id or path."""
+    path = facts.get("path", "")
+    return facts.get("name") or facts.get("id") or surroundings.get(path) or path
