@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from detectors.matchers import TextMatch, UrlMatch, text_key
@@ -19,8 +18,6 @@ from detectors.sdk.selectors import check_selector, meets_selector
 from detectors.sdk.surroundings import stands_in
 from detectors.sdk.world import World
 
-MAX_KEYED = 256
-"""Characters of the names of an element whose index keys are remembered."""
 _NAMING = ("name", "role", "text", "id", "tag", "path")
 
 
@@ -93,23 +90,9 @@ def _event_keys(event: Event) -> Keys:
     if is_uncertain(event.data):
         return (ANY_KEY,)
     element = mapping(event.data.get("element"))
-    naming = tuple([str(element.get(part) or "") for part in ("name", "text", "id")])
-    return _keys_of_names(naming) if sum(map(len, naming)) <= MAX_KEYED else _keys_of(naming)
-
-
-def _keys_of(naming: tuple[str, ...]) -> Keys:
     return tuple(
-        [
-            f"{part}:{text_key(text)}"
-            for part, text in zip(("name", "text", "id"), naming, strict=True)
-        ]
+        [f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id")]
     )
-
-
-@lru_cache(maxsize=1024)
-def _keys_of_names(naming: tuple[str, ...]) -> Keys:
-    """The keys of an element that is clicked again and again."""
-    return _keys_of(naming)
 
 
 def _hears(args: ElementClickedArgs) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NotRequired, TypedDict, TypeVar
 
 from detectors.matchers.plain import ANY_KEY, text_key
@@ -300,19 +299,8 @@ def _has_masked_names(data: Mapping[str, Json]) -> bool:
 def field_names(data: Mapping[str, Json]) -> tuple[str, ...]:
     """Index keys under which a task may name this field: accessible name, HTML name, id."""
     element = mapping(data.get("element"))
-    name, attr_name, id = element.get("name"), element.get("attr_name"), element.get("id")
-    found = tuple([one for one in (name, attr_name, id) if isinstance(one, str) and one])
-    return _keys_of_names(found) if sum(map(len, found)) <= MAX_NAME else _keys(found)
-
-
-def _keys(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple([text_key(name) for name in names])
-
-
-@lru_cache(maxsize=1024)
-def _keys_of_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The keys of the names of one field: the world and the index of rules ask for them."""
-    return _keys(names)
+    found = (element.get("name"), element.get("attr_name"), element.get("id"))
+    return tuple([text_key(name) for name in found if isinstance(name, str) and name])
 
 
 def _navigate(world: World, event: Event, step: int) -> None:
