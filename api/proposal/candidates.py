@@ -57,26 +57,30 @@ def candidates_of(
     ``by_path``: elements without a name and an id are named by where they stand in the page, which
     is the same in all runs of one task.
     """
-    began = False
     made = _list_made_pages(log)
     filled = _list_filled(log)
     states = list_set_states(log)
     elements = [one.element for one in states]
     yield from (_state(one) for one in states if by_path or "path" not in one.element)
-    for event in log:
-        began = began or event.kind == "step.began"
-        make = _MAKERS.get(event.kind)
-        if not began or event.data.get("baseline"):
-            continue
+    for event in list_done(log):
         if event.kind == "page.navigated":
             yield from _page(event, origin, made)
-        elif event.kind == "element.clicked" and _name_text(event) in filled:
-            continue  # it went into the field, and what it was filled with says so
         elif event.kind == "element.clicked":
-            if name_element(mapping(event.data.get("element"))) not in elements:
+            # What a click did to a field or a switch says more.
+            is_told = name_element(mapping(event.data.get("element"))) in elements
+            if not is_told and _name_text(event) not in filled:
                 yield from _click(event, by_path=by_path)
-        elif make is not None:
-            yield from make(event, origin)
+        elif event.kind in _MAKERS:
+            yield from _MAKERS[event.kind](event, origin)
+
+
+def list_done(log: Sequence[Event]) -> Iterator[Event]:
+    """Yield what happened after the first step began, without what was so before."""
+    began = False
+    for event in log:
+        began = began or event.kind == "step.began"
+        if began and not event.data.get("baseline"):
+            yield event
 
 
 def _list_filled(log: Sequence[Event]) -> frozenset[str]:

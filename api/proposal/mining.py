@@ -123,27 +123,9 @@ def propose(
 ) -> Proposal:
     """Find what all of ``good`` share and ``bad`` lacks; ``instruction``: what the agent was told
     in them, if that is known. Raises `ValueError` where nothing is shared."""
-    states = _collect_states(good, origin)
-    sent = {_address_of(one) for one, _ in states}  # what they carry is told by their facts
-    is_one_task = not any(log.values for log in (*good, *bad))
-    make = partial(candidates_of, by_path=is_one_task)
-    collected = _collect([*good, *bad], origin, make)
-    deeds = [one for one in collected if _address_of(one[0]) not in sent]
-    supports = _measure([*deeds, *states], good, bad, origin)
-    shared = [one for one in supports if one.in_good == len(good)]
-    joined = _find_joined(shared, supports, good, bad, origin)
-    shared = [one for one in (*joined, *shared) if not one.candidate.part_of]
-    milestones = _sort(_most_specific(shared))
+    supports = _find_supports(good, bad, origin)
     notes: list[str] = []
-    milestones += _hold_all_set(milestones, good, bad, origin)
-    if bad and not _separates(milestones):
-        milestones = _narrow(milestones, good, bad, origin, notes)
-    if not milestones or (bad and not _separates(milestones)):
-        milestones = _sort([*milestones, *_find_text(good, bad, origin)])
-    if not milestones:
-        raise ValueError(_describe_nothing_shared(good, supports, origin))
-    if bad and not _separates(milestones):
-        milestones += _order_all(milestones, good, bad, origin)
+    milestones = _choose_milestones(supports, good, bad, origin, notes)
     separating = _choose_goal(milestones, len(bad), notes)
     goal = [*separating, *_find_wanted_fields(milestones, separating, instruction)]
     closing_click = _find_closing_click(milestones, goal)
@@ -158,6 +140,45 @@ def propose(
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
         notes += _name_drawn(milestones, good[0])
     return Proposal(milestones, goal, guards, notes, is_decided, closing_click)
+
+
+def _find_supports(
+    good: Sequence[RecordedRun], bad: Sequence[RecordedRun], origin: str | None
+) -> list[ConditionSupport]:
+    """Return all that the runs' events meet, and the states that all successes brought about."""
+    states = _collect_states(good, origin)
+    sent = {_address_of(one) for one, _ in states}  # what they carry is told by their facts
+    is_one_task = not any(log.values for log in (*good, *bad))
+    make = partial(candidates_of, by_path=is_one_task)
+    collected = _collect([*good, *bad], origin, make)
+    deeds = [one for one in collected if _address_of(one[0]) not in sent]
+    return _measure([*deeds, *states], good, bad, origin)
+
+
+def _choose_milestones(
+    supports: Sequence[ConditionSupport],
+    good: Sequence[RecordedRun],
+    bad: Sequence[RecordedRun],
+    origin: str | None,
+    notes: list[str],
+) -> list[ConditionSupport]:
+    """Choose of all that the successes share what says most, in their order. Where nothing of it
+    tells failures from successes, that is looked for: in exact conditions, in what pages showed, in
+    the order of what was done. Raises `ValueError` where nothing is shared."""
+    shared = [one for one in supports if one.in_good == len(good)]
+    joined = _find_joined(shared, supports, good, bad, origin)
+    shared = [one for one in (*joined, *shared) if not one.candidate.part_of]
+    milestones = _sort(_most_specific(shared))
+    milestones += _hold_all_set(milestones, good, bad, origin)
+    if _is_lacking(milestones, bad):
+        milestones = _narrow(milestones, good, bad, origin, notes)
+    if not milestones or _is_lacking(milestones, bad):
+        milestones = _sort([*milestones, *_find_text(good, bad, origin)])
+    if not milestones:
+        raise ValueError(_describe_nothing_shared(good, supports, origin))
+    if _is_lacking(milestones, bad):
+        milestones += _order_all(milestones, good, bad, origin)
+    return milestones
 
 
 def _name_unusable(good: Sequence[RecordedRun], origin: str | None) -> Iterator[str]:
@@ -355,9 +376,11 @@ def _sort(milestones: Iterable[ConditionSupport]) -> list[ConditionSupport]:
     return sorted(milestones, key=lambda one: fmean(one.places))
 
 
-def _separates(milestones: Sequence[ConditionSupport]) -> bool:
-    """Return whether one of the conditions says something definite that no failure met."""
-    return any(not one.in_bad and not _leaves_open(one) for one in milestones)
+def _is_lacking(milestones: Sequence[ConditionSupport], bad: Sequence[RecordedRun]) -> bool:
+    """Return whether there are failures, and none of the conditions says something definite that
+    no failure met."""
+    separating = (one for one in milestones if not one.in_bad and not _leaves_open(one))
+    return bool(bad) and not any(separating)
 
 
 def _hold_all_set(

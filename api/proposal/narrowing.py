@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from api.proposal.candidates import TaskCandidate
+from api.proposal.candidates import TaskCandidate, list_done
 from api.suggestions.drawn_texts import open_text
 from api.suggestions.event_values import (
     WRITES,
@@ -29,7 +29,7 @@ MIN_TEXT = 3
 def narrow_candidates(log: Sequence[Event], origin: str | None) -> Iterator[TaskCandidate]:
     """Yield the exact conditions that a log's clicks and requests meet after its first step began.
     The ``part_of`` of each is the family of the open condition that it stands for."""
-    for event in _list_done(log):
+    for event in list_done(log):
         if event.kind == "element.clicked":
             yield from _narrow_click(event)
         elif event.kind == "request.finished":
@@ -39,7 +39,7 @@ def narrow_candidates(log: Sequence[Event], origin: str | None) -> Iterator[Task
 def text_candidates(log: Sequence[Event], origin: str | None) -> Iterator[TaskCandidate]:
     """Yield a condition for each line of text that came to stand on a page after a log's first step
     began. ``origin`` is not asked for: the engine looks at the task's pages alone."""
-    for event in _list_done(log):
+    for event in list_done(log):
         if event.kind != "text.appeared":
             continue
         for line in read_text(event.data, "text").splitlines()[:MAX_LINES]:
@@ -47,15 +47,6 @@ def text_candidates(log: Sequence[Event], origin: str | None) -> Iterator[TaskCa
             if len(text) >= MIN_TEXT:
                 when: JsonObject = {"text_visible": {"text": {"contains": text}}}
                 yield TaskCandidate(f"text {text}", 0, when, event.seq)
-
-
-def _list_done(log: Sequence[Event]) -> Iterator[Event]:
-    """Yield what happened after the first step began, without what was so before."""
-    began = False
-    for event in log:
-        began = began or event.kind == "step.began"
-        if began and not event.data.get("baseline"):
-            yield event
 
 
 def _narrow_click(event: Event) -> Iterator[TaskCandidate]:
