@@ -151,7 +151,7 @@ def _step(page: Page, steps: int) -> float:
 def measure_latency(report: PartReport, on: Bench) -> None:
     """Report the time from the click's being sent to Chromium to the sealed reward in the trainer's
     hand, beside a bare round trip to the browser and one to the service."""
-    took, trips = list[float](), list[float]()
+    took, trips, alone = list[float](), list[float](), list[float]()
     clicks = report.choose(CLICKS, QUICK_CLICKS)
     with watched(on) as episode, _round_trips(on) as make_round_trips:
         for n in range(clicks):
@@ -160,6 +160,7 @@ def measure_latency(report: PartReport, on: Bench) -> None:
             where = _middle(on.page)
             start = time.perf_counter()
             on.page.mouse.click(*where)
+            alone.append((time.perf_counter() - start) * 1000)
             episode.end_step(n)
             reward = episode.reward(n, wait_s=10)
             took.append((time.perf_counter() - start) * 1000)
@@ -170,6 +171,7 @@ def measure_latency(report: PartReport, on: Bench) -> None:
     )
     reference = "a bare CDP round trip and a bare HTTP one"
     report.add(f"{reference}, p50", estimate_median(trips), "ms", NEITHER)
+    report.add("of it Playwright's click alone, p50", estimate_median(alone), "ms", NEITHER)
     for share, bound in ((0.5, 8), (0.99, 15)):
         row = f"click to sealed reward, p{share * 100:.0f}"
         report.add(row, estimate_quantile(took, share), "ms", at_most(bound))

@@ -53,4 +53,5 @@ def _find_foreign(what: str, data: Mapping[str, object], origin: str | None) -> 
     """Yield that an address is of another site than the task's."""
     where = split_address(data.get("url"))[0]
     if where is not None and where != origin:
-        yield f"{what} of {where}, while the task's site is {origin}"
+        site = "the task has no site" if origin is None else f"the task's site is {origin}"
+        yield f"{what} of {where}, while {site}"
