@@ -132,7 +132,8 @@ def propose_task(request: ProposalRequest) -> RequestedProposal:
     except BadTaskError as error:
         raise _as_refusal(error, len(recordings)) from None
     except ValueError as error:
-        raise BadTestError("recordings", len(recordings), str(error)) from None
+        said = "; ".join(str(error).splitlines())
+        raise BadTestError("recordings", len(recordings), said) from None
     return {
         "yaml": made.text,
         "good": made.counts.good,

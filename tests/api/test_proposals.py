@@ -140,6 +140,15 @@ async def test_what_is_refused_is_named(service: Service, body: dict[str, Any], 
     assert [one["path"] for one in sent.json()["errors"]] == [path]
 
 
+async def test_where_nothing_is_shared_it_is_named_what_each_recording_has(
+    service: Service,
+) -> None:
+    body, _ = REFUSED["nothing shared"]
+    refused = await service.post("/v1/tasks:propose", body)
+    said = "tell; a: it alone has page /a; b: it alone has click button B"
+    assert said in refused.text
+
+
 async def test_a_request_is_bounded(service: Service) -> None:
     limit = 2 * service.app.state.parts.settings.limits.frame_bytes
     sent = await service.call("POST", "/v1/tasks:propose", content=b" " * (limit + 1))
