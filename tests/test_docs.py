@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -238,7 +239,19 @@ def test_rules_have_the_versions_that_the_docs_show() -> None:
     assert len(shown) >= 5
     assert len(said) >= 1
     shown |= {(name, number) for number, name in said}
+    written = [pair for text in texts for pair in _versions_in_json(text)]
+    assert written
+    shown.update(written)
     assert {(name, str(rules()[name].version)) for name, _ in shown} == shown
+
+
+def _versions_in_json(text: str) -> Iterator[tuple[str, str]]:
+    """The rule and its version of each milestone that a page shows as JSON."""
+    for milestone in re.findall(r"\{[^{}]*\}", text):
+        name = re.search(r'"rule": ?"(\w+)"', milestone)
+        number = re.search(r'"version": ?(\d+)', milestone)
+        if name and number:
+            yield name[1], number[1]
 
 
 def test_every_recorded_observation_has_the_fields_of_its_kind() -> None:

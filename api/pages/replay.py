@@ -18,7 +18,7 @@ from api.http.dependencies import EpisodesPart, FollowerPart, OutlinesPart
 from api.http.parameters import After
 from api.http.support import JSON
 from api.pages.render import HEADERS, page, static_path
-from api.pages.replaying import is_whole, sanitize
+from api.pages.replaying import is_whole, recorded_text, sanitize
 from api.pages.viewer import Viewer
 from api.timeline.pictures import load_picture
 from detectors.model.types import Event
@@ -84,7 +84,7 @@ async def visual(
         events = await follower.between(row.id, at, min(last, at + LOOK - 1))
         recorded = [event for event in events if event.kind == "visual.dom_recorded"]
         found += recorded
-        size += sum(len(event.data.get("text", "")) for event in recorded)
+        size += sum(len(recorded_text(event)) for event in recorded)
         at += LOOK
     body = await asyncio.to_thread(_render, found, at - 1 if last and at <= last else None)
     return Response(body, 200, HEADERS, JSON)

@@ -89,11 +89,17 @@ def sanitize(recorded: Iterable[Event]) -> Iterator[ReplayMessage]:
         is_next = len(parts) == part
         if not is_next or not isinstance(number, int):
             continue
-        parts.append(str(data.get("text")))
+        parts.append(recorded_text(event))
         if not is_whole(event):
             continue
         events = list(_events("".join(parts), event.at // 1_000_000, data.get("sent_ms")))
         yield ReplayMessage(str(data.get("tab")), str(data.get("stream")), number, events)
+
+
+def recorded_text(event: Event) -> str:
+    """Return the part of a message that an event holds; nothing where that is no text."""
+    text = event.data.get("text")
+    return text if isinstance(text, str) else ""
 
 
 def is_whole(event: Event) -> bool:

@@ -39,6 +39,8 @@ class _Anything:
     origin = path = ""
     way = "linear"
     by_beginning = True
+    OF_ADDRESS = False
+    typed = None
 
     def matches(self, value: object, *options: object) -> bool:
         return True

@@ -85,7 +85,12 @@ class _Address:
             return True if is_sure and not self.base.none else None
         if is_so:
             return True
-        return None if is_made_of(self.base, split_at_masks(base_of(place, encoded))) else False
+        if is_made_of(self.base, split_at_masks(base_of(place, encoded))):
+            return None
+        # A part in base64 is none of the path, and a masked one may be such a part.
+        shown = "/".join(one for one in place.split("/") if MASK not in one)
+        can_be = encoded and self.base == base_of(shown, encoded)
+        return None if can_be else False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,8 @@ class AddressesMatch:
         is_there = address.judge_place(url, self.encoded)
         if is_there is False:
             return False
+        if is_there is None and self.encoded:
+            return None  # the masked part may be a query in base64
         return all_verdict((is_there, self._judge_query(address, url)))
 
     def _judge_query(self, address: _Address, url: str) -> bool | None:

@@ -41,8 +41,9 @@ def action_matches(event: Event, world: World, args: ActionMatchesArgs) -> Itera
     can read.
 
     An action is what the agent asked for, not what came of it: use events of pages, files and
-    requests for that. A step without an action has nothing that could match, nor be wrong. The cost
-    of a schema is bounded, as for `tool_called`.
+    requests for that, and `tool_called` for the arguments of a call by MCP, in which the gateway
+    masks secrets. A step without an action has nothing that could match, nor be wrong. The cost of
+    a schema is bounded, as for `tool_called`.
     """
     action = event.data.get("action")
     if action is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from detectors.matchers.masked_text import MASK
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
@@ -12,6 +13,7 @@ from detectors.sdk.file_reads import (
     as_objects,
     facts_of,
     goes_on,
+    has_masked_facts,
     is_cut,
     read_index,
     read_keys,
@@ -28,7 +30,7 @@ class ArchiveListsArgs(ReadArgs):
 
 
 @rule(
-    version=3,
+    version=4,
     component="file",
     hears=("file.read",),
     args=ArchiveListsArgs,
@@ -41,20 +43,24 @@ def archive_lists(event: Event, world: World, args: ArchiveListsArgs) -> Iterato
 
     `./a` and `a` are the same path. An empty file counts; a link, a pipe or a device does not.
     True until the archive is read with another list, or is gone. If not all of a long list was
-    reported, and the rest decides, the step is null.
+    reported, and the rest decides, the step is null. So it is where a name decides in which the
+    daemon masked a secret.
     """
     facts = facts_of(event, args)
     cut = is_cut(event)
     if facts is None or not _is_list(facts, cut):
         return
     files, others = _entries(facts, cut)
+    is_whole = not cut and _is_told_whole(facts)
+    if has_masked_facts(event):
+        told = {name for name in files if MASK not in name}
+        files, is_whole = told, is_whole and told == files
     expected = {_plain(name) for name in args.names}
     if args.only and (others or not files <= expected):
         return
     if expected <= files and not args.only:
         yield from tell_verdict(event, True)
     else:
-        is_whole = not cut and _is_told_whole(facts)
         yield from tell_verdict(event, expected <= files if is_whole else None)
 
 

@@ -15,6 +15,7 @@ from detectors.sdk.file_reads import (
     as_object_list,
     facts_are,
     facts_of,
+    has_masked_facts,
     is_cut,
     may_go_on,
     pick_part,
@@ -42,7 +43,7 @@ class DocumentPartArgs(ReadArgs):
 
 
 @rule(
-    version=3,
+    version=4,
     component="file",
     hears=("file.read",),
     args=DocumentPartArgs,
@@ -54,7 +55,8 @@ def document_part(event: Event, world: World, args: DocumentPartArgs) -> Iterato
     properties: text, style, format.
 
     docs/readers.md lists what is reported of each. True until the file is read and no longer has
-    such a part, or is gone. If what was left out of a long file decides, the step is null.
+    such a part, or is gone. If what was left out of a long file
+    decides, or a secret that the daemon masked, the step is null.
     """
     facts = facts_of(event, args)
     if facts is None:
@@ -63,5 +65,8 @@ def document_part(event: Event, world: World, args: DocumentPartArgs) -> Iterato
     parts, more = as_object_list(facts.get(name)), may_go_on(facts, name, cut)
     if args.number is not None:
         parts, more = pick_part(parts, args.number, more=more)
-    verdict = any_verdict((facts_are(args.has, part, cut) for part in parts), more=more)
+    masked = has_masked_facts(event)
+    verdict = any_verdict(
+        (facts_are(args.has, part, cut, masked=masked) for part in parts), more=more
+    )
     yield from tell_verdict(event, verdict)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.types import Event, Reading
-from detectors.sdk.arguments import arg, is_met
+from detectors.sdk.arguments import arg
 from detectors.sdk.documents import reading_at
+from detectors.sdk.kept_back import judge_told, reading_if_told
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -28,6 +29,7 @@ class DownloadFinishedArgs:
 
 
 @rule(
+    version=2,
     component="file",
     hears=("download.finished",),
     args=DownloadFinishedArgs,
@@ -44,5 +46,8 @@ def download_finished(event: Event, world: World, args: DownloadFinishedArgs) ->
     Access API (`showSaveFilePicker`) is no download: the rules about files hear it.
     """
     data = event.data
-    if is_met(args.name, data.get("name")):
-        yield from reading_at(args.url, event, Reading(1.0, f"download:{data.get('download')}"))
+    is_so = args.name is None or judge_told(args.name, data, "name")
+    if is_so is not False:
+        reading = Reading(1.0, f"download:{data.get('download')}")
+        for there in reading_at(args.url, event, reading):
+            yield from reading_if_told(is_so, there, data, "name")

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import TextMatch, UrlMatch
+from detectors.model.kinds.limits import MAX_CLASSES
 from detectors.model.safe_json import as_list
+from detectors.model.three_valued import any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
-from detectors.sdk.kept_back import judge_element, reading_if_told
+from detectors.sdk.kept_back import judge_element, judge_part_told, reading_if_told
 from detectors.sdk.registry import rule
 from detectors.sdk.selectors import check_selector
 from detectors.sdk.world import World, shown_key
@@ -87,7 +89,7 @@ class ElementStateArgs:
         return self.css_class is None and all(getattr(self, name) is None for name in _SET)
 
 
-@rule(version=3, component="ui", hears=("element.state_changed",), args=ElementStateArgs)
+@rule(version=4, component="ui", hears=("element.state_changed",), args=ElementStateArgs)
 def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterator[Reading]:
     """An element is in a state now: visible, in view, checked, expanded, selected, pressed,
     disabled, of a class. True until it is otherwise, is gone, or its page is left.
@@ -103,11 +105,15 @@ def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterato
         return
     is_element = _judge_element(data, args)
     is_there = judge_page(args.url, event, world)
-    if is_element is False or is_there is False or not _stands_so(data, args):
+    is_of_class = _judge_class(data, args)
+    if is_element is False or is_of_class is False or is_there is False:
+        return
+    if not _stands_so(data, args):
         return
     reading = Reading(1.0, shown_key("element", data))
     for there in reading_on_page(is_there, reading, event, world):
-        yield from reading_if_told(is_element, there, data, "element")
+        for of_class in reading_if_told(is_of_class, there, data, "classes"):
+            yield from reading_if_told(is_element, of_class, data, "element")
 
 
 def _judge_element(data: Mapping[str, object], args: ElementStateArgs) -> bool | None:
@@ -126,11 +132,17 @@ def _stands_so(data: Mapping[str, object], args: ElementStateArgs) -> bool:
         "in_view": args.in_view,
         **{name: getattr(args, name) for name in _SET},
     }
-    if any(state is not None and data.get(name) is not state for name, state in asked.items()):
-        return False
+    return all(state is None or data.get(name) is state for name, state in asked.items())
+
+
+def _judge_class(data: Mapping[str, object], args: ElementStateArgs) -> bool | None:
+    """Return whether the element has the CSS class; None where that hangs on what was masked, or on
+    a class beyond those that are told."""
     if args.css_class is None:
         return True
-    return any(args.css_class.matches(str(one)) for one in as_list(data.get("classes")))
+    classes = as_list(data.get("classes"))
+    verdicts = (judge_part_told(args.css_class, data, "classes", str(one)) for one in classes)
+    return any_verdict(verdicts, more=len(classes) >= MAX_CLASSES)
 
 
 def _literal(matcher: TextMatch | None) -> list[str] | None:

@@ -9,11 +9,12 @@ from typing import Any
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
+from detectors.model.three_valued import all_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
 from detectors.sdk.form_values import CountedFields, holds, unseen_reason
-from detectors.sdk.kept_back import explain_untold, judge_named
+from detectors.sdk.kept_back import explain_untold, judge_named, judge_part_told
 from detectors.sdk.registry import rule
 from detectors.sdk.selectors import check_selector, meets_selector
 from detectors.sdk.surroundings import stands_in
@@ -81,7 +82,7 @@ class FieldFilledArgs:
 
 
 @rule(
-    version=7,
+    version=8,
     component="form",
     hears=("field.filled",),
     args=FieldFilledArgs,
@@ -144,12 +145,12 @@ def _as_held(event: Event, world: World) -> dict[str, Any]:
 def _judge_field(event: Event, args: FieldFilledArgs) -> bool | None:
     """Whether the event is about the field that the rule names; None where that hangs on what the
     daemon masked in its names."""
-    path = mapping(event.data.get("element")).get("path")
-    if args.path is not None and not args.path.matches(str(path or "")):
-        return False
-    if args.field is None:
-        return True
-    return judge_named(args.field, event.data, "element", _plain_names(event))
+    path = str(mapping(event.data.get("element")).get("path") or "")
+    is_at = args.path is None or judge_part_told(args.path, event.data, "element", path)
+    if is_at is False or args.field is None:
+        return is_at
+    is_named = judge_named(args.field, event.data, "element", _plain_names(event))
+    return all_verdict((is_at, is_named))
 
 
 def _plain_names(event: Event) -> Iterator[str]:

@@ -12,6 +12,7 @@ from detectors.sdk.file_reads import (
     ReadArgs,
     facts_are,
     facts_of,
+    has_masked_facts,
     is_cut,
     is_locked,
     read_index,
@@ -56,7 +57,7 @@ class FileIsArgs(ReadArgs):
 
 
 @rule(
-    version=4,
+    version=5,
     component="file",
     hears=("file.read",),
     args=FileIsArgs,
@@ -69,9 +70,10 @@ def file_is(event: Event, world: World, args: FileIsArgs) -> Iterator[Reading]:
 
     A file whose name claims a format, and which is damaged or has another one, does not match.
     True until the file is read with other facts, or is gone. A missing value counts as the value
-    null. If the file was reported as cut and what was left out decides, the step is null. A file
-    that is gone matches nothing, so that it has no forbidden word either: put `none_of` rules about
-    it into an `all_of` with `whole`. A file that a password locks is not whole.
+    null. If the file was reported as cut and what was left out decides, or a secret that the daemon
+    masked, the step is null. A file that is gone matches nothing, so that it has no forbidden word
+    either: put `none_of` rules about it into an `all_of` with `whole`. A file that a password locks
+    is not whole.
     """
     facts = facts_of(event, args)
     if facts is None or (
@@ -80,5 +82,7 @@ def file_is(event: Event, world: World, args: FileIsArgs) -> Iterator[Reading]:
         return
     if args.whole and is_locked(event):
         return
-    verdict = True if args.facts is None else facts_are(args.facts, facts, is_cut(event))
+    verdict = args.facts is None or facts_are(
+        args.facts, facts, is_cut(event), masked=has_masked_facts(event)
+    )
     yield from tell_verdict(event, None if args.whole and is_cut(event) and verdict else verdict)

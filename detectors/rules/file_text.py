@@ -17,6 +17,7 @@ from detectors.sdk.file_reads import (
     as_objects,
     facts_of,
     goes_on,
+    has_masked_facts,
     is_cut,
     may_go_on,
     pick_part,
@@ -90,7 +91,7 @@ class FileTextArgs(ReadArgs):
 
 
 @rule(
-    version=4,
+    version=5,
     component="file",
     hears=("file.read",),
     args=FileTextArgs,
@@ -106,7 +107,8 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
 
     True until the file is read with another text, or is gone. A text that matched at the start
     earns nothing. Of a text that was cut only the beginning is known: `contains` and `starts_with`
-    can match it, and where the rest decides the step is null.
+    can match it, and where the rest decides the step is null. So it is where a secret decides
+    that the daemon masked in the text.
     """
     facts = facts_of(event, args)
     if facts is None:
@@ -116,10 +118,12 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
     more = may_go_on(facts, _HOLDERS[args.unit], cut) and args.unit != "whole"
     if args.number is not None:
         parts, more = pick_part(parts, args.number, more=more)
+    masked = has_masked_facts(event)
     verdict = any_verdict(
-        (text_is(args.text, part, on) for part, on in parts), more=more or not facts
+        (text_is(args.text, part, on, masked=masked) for part, on in parts),
+        more=more or not facts,
     )
-    yield from tell_verdict(event, verdict if cut else bool(verdict))
+    yield from tell_verdict(event, verdict if cut or masked else bool(verdict))
 
 
 def _parts(facts: Mapping[str, object], unit: str, cut: bool) -> list[tuple[str, bool]]:

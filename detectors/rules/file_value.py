@@ -13,6 +13,7 @@ from detectors.sdk.file_reads import (
     ReadArgs,
     facts_are,
     facts_of,
+    has_masked_facts,
     is_cut,
     is_missing,
     read_index,
@@ -38,7 +39,7 @@ class FileValueArgs(ReadArgs):
 
 
 @rule(
-    version=3,
+    version=4,
     component="file",
     hears=("file.read",),
     args=FileValueArgs,
@@ -51,7 +52,8 @@ def file_value(event: Event, world: World, args: FileValueArgs) -> Iterator[Read
     A key may contain dots. Values of ini files and attributes are texts, so that 1 is "1" or
     {number: 1}. A missing value counts as the value null. Of a file that was reported as cut, a
     value that was left out is not known, and the step is null. A key is known to be missing where
-    its object was reported whole; of YAML it never is. True until the file is read with another
+    its object was reported whole; of YAML it never is. Of a value in which the daemon
+    masked a secret, what hangs on that is not known. True until the file is read with another
     value, or is gone.
     """
     facts = facts_of(event, args)
@@ -61,5 +63,10 @@ def file_value(event: Event, world: World, args: FileValueArgs) -> Iterator[Read
     whole = facts.get("value")
     found = value_at(whole, args.at)
     is_known = event.data.get("format") in _KEYED_BY_TEXTS and is_missing(whole, args.at)
-    verdict = facts_are(args.value.facts, {"value": found}, cut and not is_known)
+    verdict = facts_are(
+        args.value.facts,
+        {"value": found},
+        cut and not is_known,
+        masked=has_masked_facts(event),
+    )
     yield from tell_verdict(event, verdict)

@@ -8,6 +8,7 @@ from typing import Any
 
 from detectors.matchers import FactsMatch, Grade, TextMatch, UrlMatch
 from detectors.matchers.facts import MAX_PATH_LENGTH, split_path, value_at
+from detectors.matchers.masked import is_masked
 from detectors.model.errors import UnseenError
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Reading
@@ -15,7 +16,7 @@ from detectors.sdk.arguments import arg, is_met
 from detectors.sdk.condition_reads import Read, Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.sdk.decorators import by_script, check_kind
 from detectors.sdk.documents import judge_page, loaded_arg, reading_on_page
-from detectors.sdk.kept_back import find_hidden
+from detectors.sdk.kept_back import MASKED, find_hidden
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -78,7 +79,7 @@ class GradedArgs:
 
 
 @rule(
-    version=4,
+    version=5,
     component="goal",
     args=GradedArgs,
     hears_of=lambda args: (args.kind,),
@@ -107,7 +108,12 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
         raise UnseenError("what is graded was too long to be reported whole", Reading(1.0, key))
     if judged is None or hidden.hides(args.path):
         raise UnseenError(hidden.reason, Reading(1.0, key))
-    level = args.grade.level(value_at(data, args.path)) or 0.0
+    value = value_at(data, args.path)
+    level = args.grade.level(value) or 0.0
+    if (
+        args.grade.way == "share" and level < 1 and is_masked(value)
+    ):  # an item of a list, of which some share is there
+        raise UnseenError(MASKED, Reading(1.0, key), Reading(level, key))
     yield from reading_on_page(is_there, Reading(level, key), event, world)
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from detectors.matchers import TextMatch
+from detectors.matchers.masked_text import judge_text as judge_masked
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import MAX_ARGUMENT
 from detectors.model.safe_json import as_list
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.cut_off import CUT_OFF, judge_text
+from detectors.sdk.cut_off import judge_text
+from detectors.sdk.kept_back import explain_untold, is_masked_in
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
 
@@ -24,11 +26,11 @@ class ProcessStartedArgs:
     )
 
 
-@rule(version=3, component="ui", hears=("process.started",), args=ProcessStartedArgs)
+@rule(version=4, component="ui", hears=("process.started",), args=ProcessStartedArgs)
 def process_started(event: Event, world: World, args: ProcessStartedArgs) -> Iterator[Reading]:
     """A process of that name runs. True until it ends. One that ran at the start earns nothing.
-    If its arguments could not be read, or there are more than are reported, it may not be known
-    whether they match: the step is null."""
+    If its arguments could not be read, or there are more than are reported, or the daemon masked a
+    secret in them, it may not be known whether they match: the step is null."""
     data = event.data
     if not args.name.matches(str(data.get("name") or "")):
         return
@@ -37,18 +39,24 @@ def process_started(event: Event, world: World, args: ProcessStartedArgs) -> Ite
         raise UnseenError("its arguments could not be read", reading)
     is_so = args.arguments is None or _judge(data, args.arguments)
     if is_so is None:
-        raise UnseenError(CUT_OFF, reading)
+        raise UnseenError(explain_untold(data, "arguments"), reading)
     if is_so:
         yield reading
 
 
 def _judge(data: Mapping[str, object], wanted: TextMatch) -> bool | None:
-    """Whether the arguments are as wanted; None where that hangs on what was cut."""
+    """Whether the arguments are as wanted; None where that hangs on what was cut, or on
+    what the daemon masked."""
     words = [str(word) for word in as_list(data["arguments"])]
     is_cut = data.get("cut") is True
     if is_cut:
         words = _up_to_a_cut(words)
-    return judge_text(wanted, " ".join(words), is_cut=is_cut)
+    text = " ".join(words)
+    is_so = judge_text(wanted, text, is_cut=is_cut)
+    if not is_masked_in(data, "arguments"):
+        return is_so
+    is_known = judge_masked(wanted, text)  # an argument that is masked may have spaces
+    return None if is_cut and not (is_so and is_known) else is_known
 
 
 def _up_to_a_cut(words: list[str]) -> list[str]:

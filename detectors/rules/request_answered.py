@@ -11,13 +11,14 @@ from urllib.parse import unquote, urldefrag, urljoin
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
 from detectors.matchers.asked import plan_entry
 from detectors.matchers.location import base_of
+from detectors.matchers.masked_text import MASK
 from detectors.matchers.plain import text_key
 from detectors.matchers.values import BodyType, Repeated
 from detectors.model.errors import UnseenError
 from detectors.model.safe_json import as_list, mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg, is_met
-from detectors.sdk.kept_back import explain_unknown_address
+from detectors.sdk.kept_back import MASKED, explain_unknown_address
 from detectors.sdk.registry import rule
 from detectors.sdk.request_facts import (
     CERTAIN,
@@ -120,7 +121,7 @@ def _methods(event: Event) -> tuple[str, ...]:
 
 @rule(
     component="form",
-    version=6,
+    version=7,
     hears=(*ENDS, "request.response_started"),
     args=RequestAnsweredArgs,
     index_args=_index_methods,
@@ -214,7 +215,10 @@ def _judge_taken(
 ) -> str | None:
     """Return why nobody knows whether the request at this place of a chain of redirects is as
     expected, and accepted: `CERTAIN` where it is, None where it is not."""
-    return _judge(hops[place], args) if _is_accepted(hops, place, args) else None
+    if not _is_accepted(hops, place, args):
+        return None
+    refusal = MASKED if _may_be_refused(hops, place, args) else CERTAIN
+    return join_doubts((_judge(hops[place], args), refusal))
 
 
 def _key(event: Event, place: int, args: RequestAnsweredArgs) -> str:
@@ -295,11 +299,26 @@ def _is_accepted(hops: list[Mapping[str, object]], place: int, args: RequestAnsw
     if place == len(hops) - 1:
         return True
     try:
-        led = [
-            urldefrag(urljoin(str(hop.get("url")), str(hop.get("location")))).url,
-            str(last.get("url")),
-        ]
+        led = _led_to(hop, last)
     except ValueError:  # what is no address led nowhere
         return False
     refused = any(base_of(url).endswith(path.lower()) for url in led for path in args.not_to)
     return not refused and _ARRIVED.matches(last.get("status"))
+
+
+def _may_be_refused(
+    hops: list[Mapping[str, object]], place: int, args: RequestAnsweredArgs
+) -> bool:
+    """Whether an accepted redirect may have led to a refusal, for what the daemon masked in its
+    address."""
+    if place == len(hops) - 1:
+        return False
+    masked = [base_of(url) for url in _led_to(hops[place], hops[-1])]
+    ends = [url.rpartition(MASK)[2] for url in masked if MASK in url]
+    return any(path.lower().endswith(end) for end in ends for path in args.not_to)
+
+
+def _led_to(hop: Mapping[str, object], last: Mapping[str, object]) -> list[str]:
+    """Return where a redirect led: as it says, and as the last of its chain was asked."""
+    said = urldefrag(urljoin(str(hop.get("url")), str(hop.get("location")))).url
+    return [said, str(last.get("url"))]

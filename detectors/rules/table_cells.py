@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from detectors.matchers import IntRange, TextMatch
+from detectors.matchers.masked import is_masked
 from detectors.model.codec import canonical
 from detectors.model.kinds.limits import READ_COLUMNS, READ_ITEMS
 from detectors.model.safe_json import mapping
@@ -18,6 +19,7 @@ from detectors.sdk.file_reads import (
     as_object_list,
     facts_of,
     goes_on,
+    has_masked_facts,
     is_cut,
     may_be_nulled,
     may_go_on,
@@ -81,7 +83,7 @@ def _check_cells(cells: FieldsMatch) -> None:
 
 
 @rule(
-    version=3,
+    version=4,
     component="file",
     hears=("file.read",),
     args=TableCellsArgs,
@@ -93,17 +95,19 @@ def table_cells(event: Event, world: World, args: TableCellsArgs) -> Iterator[Re
     or formulas.
 
     Values of spreadsheets are those that their program stored last. An empty cell is the empty
-    text. Where a sheet was not reported whole and the rest decides, the step is null; the number of
-    its rows is known all the same. True until the file is read with other content, or is gone.
+    text. Where a sheet was not reported whole and the rest decides, or a secret that the daemon
+    masked, the step is null; the number of its rows is known all the same. True until the file is
+    read with other content, or is gone.
     """
     facts = facts_of(event, args)
     if facts is None:
         return
-    cut = is_cut(event)
+    cut, masked = is_cut(event), has_masked_facts(event)
     found = _find_sheet(facts, args.sheet)
     if found is not None:
-        yield from tell_verdict(event, _judge_sheet(_read_sheet(found, facts, cut), args))
-    elif may_go_on(facts, "sheets", cut):
+        sheet = replace(_read_sheet(found, facts, cut), masked=masked)
+        yield from tell_verdict(event, _judge_sheet(sheet, args))
+    elif may_go_on(facts, "sheets", cut) or (masked and _has_masked_name(facts)):
         yield from tell_verdict(event, None)
 
 
@@ -111,7 +115,7 @@ def table_cells(event: Event, world: World, args: TableCellsArgs) -> Iterator[Re
 class _Sheet:
     """What was told of a sheet. ``more``: it has more rows than were counted; ``cut``: ends of its
     texts may have been left out; ``partial``: rows, cells and formulas, too; ``nulled``: a null may
-    stand for a value."""
+    stand for a value; ``masked``: the daemon masked a secret in the file."""
 
     rows: Sequence[list[object]]
     size: Sequence[object]
@@ -120,6 +124,7 @@ class _Sheet:
     cut: bool
     partial: bool
     nulled: bool
+    masked: bool = False
 
 
 def _find_sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[str, object] | None:
@@ -129,6 +134,12 @@ def _find_sheet(facts: Mapping[str, object], name: TextMatch | None) -> Mapping[
         if name is None or name.matches(str(sheet.get("name"))):
             return sheet
     return None
+
+
+def _has_masked_name(facts: Mapping[str, object]) -> bool:
+    """Whether a sheet of which the name is masked may be the one that is asked for."""
+    sheets = as_object_list(facts.get("sheets"))
+    return any(is_masked(mapping(sheet).get("name")) for sheet in sheets)
 
 
 def _read_sheet(sheet: Mapping[str, object], facts: Mapping[str, object], cut: bool) -> _Sheet:
@@ -168,7 +179,7 @@ def _judge_row(sheet: _Sheet, wanted: FieldsMatch) -> bool | None:
     if not sheet.rows:
         return None if sheet.partial else False
     heads = sheet.rows[0]
-    names = [None if goes_on(head, sheet.cut) else str(value_text(head)) for head in heads]
+    names = [None if _is_open(head, sheet) else str(value_text(head)) for head in heads]
     columns: list[tuple[int, TextMatch | bool]] = []
     for name, value in wanted.fields:
         if name not in names:
@@ -177,6 +188,11 @@ def _judge_row(sheet: _Sheet, wanted: FieldsMatch) -> bool | None:
     return any_verdict(
         (_judge_columns(row, columns, sheet) for row in sheet.rows[1:]), more=sheet.partial
     )
+
+
+def _is_open(head: object, sheet: _Sheet) -> bool:
+    """Whether not all of a column's name is known."""
+    return goes_on(head, sheet.cut) or (sheet.masked and is_masked(head))
 
 
 def _judge_columns(
@@ -209,6 +225,8 @@ def _judge_table(sheet: _Sheet, wanted: TextMatch) -> bool | None:
 
 def _is_certain(row: Sequence[object], sheet: _Sheet) -> bool:
     """Whether the row is told with all its cells, and each of them whole."""
+    if sheet.masked and is_masked(row):
+        return False
     if not sheet.cut:
         return True
     is_wide = len(row) in READ_ITEMS or len(row) >= READ_COLUMNS
@@ -256,4 +274,6 @@ def _judge_value(wanted: TextMatch | bool, value: object, sheet: _Sheet) -> bool
     if isinstance(value, int | float) and wanted.matches_json(value):
         return True  # by its number, whatever a locale makes of its digits
     text = value_text(value)
-    return text is not None and text_is(wanted, text, goes_on(value, sheet.cut))
+    if text is None:
+        return False
+    return text_is(wanted, text, goes_on(value, sheet.cut), masked=sheet.masked)

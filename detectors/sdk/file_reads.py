@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from detectors.matchers import FactsMatch, TextMatch
-from detectors.matchers.facts import Wanted
+from detectors.matchers.facts import Wanted, is_as_wanted
+from detectors.matchers.masked import is_masked
 from detectors.matchers.plain import glob, text_key
 from detectors.model.errors import UnseenError
 from detectors.model.kinds.limits import READ_ENDS, READ_ITEMS, READ_KEY, READ_PARTS, READ_VALUES
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.cut_off import CUT_OFF, begin_deep, judge_beginning, judge_text
+from detectors.sdk.kept_back import is_masked_in, judge_fact
 from detectors.sdk.registry import Keys
 from detectors.sdk.world import reading_key
 
@@ -47,6 +49,7 @@ Format = Literal[
 MAX_CHARACTERS = 1_000
 UNREADABLE = "the file is locked, broken or too large, and may hold what should not be in it"
 """Why a guard can't know what it is asked of such a file."""
+SECRET_IN_FILE = "the file has a secret, kept back"
 _UNREADABLE = ("damaged", "large", "heavy")
 PartT = TypeVar("PartT")
 
@@ -160,6 +163,11 @@ def is_cut(event: Event) -> bool:
     return event.data.get("cut") is True
 
 
+def has_masked_facts(event: Event) -> bool:
+    """Whether the daemon masked a secret in what the file holds."""
+    return is_masked_in(event.data, "facts")
+
+
 def goes_on(text: object, cut: bool) -> bool:
     """Whether ``text`` may be the beginning of a longer one."""
     return cut and isinstance(text, str) and len(text) in READ_ENDS
@@ -199,21 +207,36 @@ def _count_values(value: object) -> int:
     return 1 + sum(map(_count_values, value)) if isinstance(value, list) else 1
 
 
-def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool | None:
-    """Whether a text is as wanted; None where that hangs on what may come after it."""
-    return judge_text(wanted, text, is_cut=going_on)
+def text_is(wanted: TextMatch, text: str, going_on: bool, *, masked: bool = False) -> bool | None:
+    """Whether a text is as wanted; None where that hangs on what may come after it, or, in a file
+    in which the daemon ``masked`` something, on that."""
+    is_so = judge_text(wanted, text, is_cut=going_on)
+    return _judge_masked(wanted, text, is_so, cut=going_on) if masked else is_so
 
 
-def facts_are(wanted: FactsMatch, facts: object, cut: bool) -> bool | None:
+def _judge_masked(wanted: Wanted, value: object, is_so: bool | None, *, cut: bool) -> bool | None:
+    """Whether a value is as wanted, which it ``is_so`` as the daemon wrote it; None where that
+    hangs on what was masked in it."""
+    if not is_masked(value):
+        return is_so
+    is_known = judge_fact(wanted, value)
+    if cut:
+        return True if is_so and is_known else None
+    return is_known
+
+
+def facts_are(wanted: FactsMatch, facts: object, cut: bool, *, masked: bool = False) -> bool | None:
     """Whether the facts are as wanted; None where that hangs on what was left out: a value that is
     not there may be there, no list or text of such a length is whole, and neither is a text that
-    was joined of pages or slides."""
-    if not cut:
+    was joined of pages or slides; or, in a file in which the daemon ``masked`` something, on
+    that."""
+    if not (cut or masked):
         return wanted.matches(facts)
     beginning = begin_deep((), facts, READ_PARTS)
 
     def judge(steps: tuple[str, ...], one: Wanted, value: object) -> bool | None:
-        return judge_beginning(steps, one, value, beginning)
+        is_so = judge_beginning(steps, one, value, beginning) if cut else is_as_wanted(one, value)
+        return _judge_masked(one, value, is_so, cut=cut) if masked else is_so
 
     return wanted.judged(facts, judge)
 
@@ -234,7 +257,8 @@ def pick_part(parts: list[PartT], number: int, *, more: bool) -> tuple[list[Part
 def tell_verdict(event: Event, verdict: bool | None) -> Iterator[Reading]:
     """Yield the reading of a fact that is so. Raises `UnseenError` where nobody knows."""
     if verdict is None:
-        raise UnseenError(CUT_OFF, reading(event))
+        why = SECRET_IN_FILE if has_masked_facts(event) else CUT_OFF
+        raise UnseenError(why, reading(event))
     if verdict:
         yield reading(event)
 

@@ -39,7 +39,7 @@ from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
 
-ENGINE_VERSION = 41
+ENGINE_VERSION = 42
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -315,6 +315,9 @@ class Ruleset:
         asked: dict[str, list[Any]] = {name: [] for name in ASKED}
         for node in self.nodes:
             for name, items in _asks(node):
+                if name not in asked:
+                    wanted = ", ".join(ASKED)
+                    raise TypeError(f"{node.rule.name}: asks: expected {wanted}, got {name}")
                 asked[name].extend(item for item in items if item not in asked[name])
         return asked
 

@@ -17,6 +17,7 @@ from detectors.sdk.plugins import FoundPlugin, PlugIn, take
 from detectors.sdk.registry import rule, rules
 from detectors.sdk.world import World
 from tests.detectors import tables_probes
+from tests.detectors.test_masked_rules import NEVER_MASKED, Hiding, masked, texts_in
 from tests.detectors.test_rules import NO, YES
 from tests.support.logs import Said, created, episode, filled, log, ruleset
 
@@ -51,6 +52,21 @@ def test_every_case_of_every_rule_can_be_explained(name: str) -> None:
     assert cases
     for case in cases:
         assert became(*case), case
+
+
+@pytest.mark.parametrize("name", sorted(YES.keys() - NEVER_MASKED.keys()))
+def test_every_case_in_which_a_text_is_masked_can_be_explained(name: str) -> None:
+    """Also where an argument is let go, and what it is compared with is masked."""
+    hidden = 0
+    for _, args, said in (case for case in CASES if case[0] == name):
+        for secret in {
+            text for _, data in said for text in texts_in(data, words=0) if text.strip()
+        }:
+            told = masked(said, Hiding(secret, ()))
+            if told != said:
+                assert became(name, args, told), (args, told)
+                hidden += 1
+    assert hidden
 
 
 HELD = {"url": "/api/state", "facts": [{"path": "$.theme", "value": "Dark"}]}

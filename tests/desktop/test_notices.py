@@ -32,5 +32,6 @@ async def test_a_notification_is_told_once_a_service_took_it(own_desktop: Deskto
             if await asyncio.to_thread(notify, own_desktop, "Paid", "with 4111 1111 1111 1111"):
                 break
         told = await watch.one("notification.shown", app="mailer")
-        assert told == {"app": "mailer", "title": "Paid", "body": "with ***"}
+        said = {"app": "mailer", "title": "Paid", "body": "with ***", "masked": ["body"]}
+        assert told == said
         assert len(watch.all("notification.shown")) == 1

@@ -93,6 +93,7 @@ async def test_secrets_in_arguments_are_masked(shell: Shell, how: dict[str, Any]
         assert started["arguments"][2:] == [
             "demo", "--password=***", "--token", "***", "https://host/", "--pin", "***",
         ]  # fmt: skip
+        assert started["masked"] == ["arguments"]
         await watch.one("process.started", name="sleep")
         assert "geheim" not in str(watch.seen)
 

@@ -4,6 +4,7 @@ rule."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from detectors.engine.engine import Engine
 from detectors.model.errors import SpecError
 from detectors.model.kinds import KINDS, UNHEARD
 from detectors.model.kinds.shapes import ON_REQUEST, shape_at
+from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import parse_args
-from detectors.sdk.registry import rules
+from detectors.sdk.registry import add_foreign, rule, rules
+from detectors.sdk.world import World
 from detectors.task.task_json import TaskError
 from tests.detectors.test_rules import YES
 from tests.detectors.test_total import made
@@ -364,3 +367,25 @@ def test_everything_that_a_browser_told_has_a_place_in_the_shapes(golden: Path) 
         kind, data = orjson.loads(line)
         for path in _paths(data) if KINDS[kind].source not in UNHEARD else ():
             shape_at(kind, path)
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    def asks(self) -> dict[str, list[object]]:
+        return {"point": [True]}
+
+
+@rule(component="ui", hears=("element.clicked",), args=Args)
+def sample_asking(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A click, by a rule that asks for what no plan has."""
+    yield Reading(1.0, "click")
+
+
+def test_what_no_plan_has_is_named_with_what_plans_have() -> None:
+    """Whoever writes a rule reads of it in the test of its own table."""
+    add_foreign({"sample_asking": (sample_asking, "sample==1")})
+    try:
+        with pytest.raises(TypeError, match=r"sample_asking: asks: expected .*points.*, got point"):
+            plan("sample_asking")
+    finally:
+        add_foreign({})

@@ -11,6 +11,7 @@ from agentd.masking import Masker
 from agentd.sources.cdp.state.masking import cover
 from detectors.matchers import TextMatch
 from detectors.matchers.masked_text import judge_running_text
+from detectors.model.kinds.limits import MAX_CLASSES
 from detectors.model.types import Reward
 from detectors.task.part_index import MIN_LEAVES
 from tests.support.logs import Said, clicked, episode, filled, ruleset, run, titled, went
@@ -74,6 +75,44 @@ def widget(shown: str, *fields: str, **more: Any) -> Said:
     return masked("widget.text_changed", {**data, "text": shown, **more}, *fields)
 
 
+def download(name: str, *fields: str) -> Said:
+    data = {"tab": "T", "url": "http://shop.test/a", "name": name, "download": "d", "size": 3}
+    return masked("download.finished", data, *fields)
+
+
+def styled(classes: list[str], *fields: str) -> Said:
+    element = {"role": "tab", "name": "Go", "tag": "div", "id": "x"}
+    data = {**ON_PAGE, "key": "k", "element": element, "visible": True, "classes": classes}
+    return masked("element.state_changed", data, *fields)
+
+
+def program(*arguments: str, **more: Any) -> Said:
+    data = {"pid": 7, "name": "pay", "arguments": list(arguments), "masked": ["arguments"]}
+    return "process.started", data | more
+
+
+def file(facts: dict[str, Any], *fields: str, **more: Any) -> Said:
+    data = {
+        "root": "home",
+        "path": "a",
+        "name": "a",
+        "as": "auto",
+        "status": "read",
+        "when": "step",
+    }
+    return masked("file.read", {**data, "format": "json", "facts": facts, **more}, *fields)
+
+
+def table(*cells: str) -> Said:
+    sheet = {"name": "one", "size": [1, len(cells)], "rows": [list(cells)]}
+    return file({"sheets": [sheet]}, "facts")
+
+
+def packed(*names: str) -> Said:
+    entries = [{"name": name} for name in names]
+    return file({"entries": entries, "count": len(entries)}, "facts")
+
+
 def clipboard(shown: str, **more: Any) -> Said:
     return "clipboard.changed", {"selection": "clipboard", "text": shown, "length": 9, **more}
 
@@ -128,6 +167,32 @@ TABLE: dict[str, tuple[str, dict[str, Any], Said, float | None]] = {
     "the clipboard": ("clipboard_holds", {"text": f"Paid with {CARD}"}, clipboard(SHOP), None),
     "the clipboard, otherwise": ("clipboard_holds", {"text": "Files"}, clipboard(SHOP), 0.0),
     "asterisks that were copied": ("clipboard_holds", {"text": "Files"}, clipboard(SHOP, sha256="0" * 64), 0.0),
+    "a download": ("download_finished", {"name": f"{CARD}.pdf"}, download("***.pdf", "name"), None),
+    "another download": ("download_finished", {"name": "invoice.pdf"}, download("***.csv", "name"), 0.0),
+    "a download with asterisks": ("download_finished", {"name": f"{CARD}.pdf"}, download("***.pdf"), 0.0),
+    "a class": ("element_state", {"id": "x", "css_class": f"c{CARD}"}, styled(["big", "c***"], "classes"), None),
+    "another class": ("element_state", {"id": "x", "css_class": "small"}, styled(["big", "c***"], "classes"), 0.0),
+    "a class that is there": ("element_state", {"id": "x", "css_class": "big"}, styled(["big", "c***"], "classes"), 1.0),
+    "a class beyond those that are told": ("element_state", {"id": "x", "css_class": "on"}, styled(["c"] * MAX_CLASSES), None),
+    "a program": ("process_started", {"name": "pay", "arguments": f"pay {CARD}"}, program("pay", "***"), None),
+    "a program with others": ("process_started", {"name": "pay", "arguments": "send me"}, program("pay", "***"), 0.0),
+    "a program with asterisks": ("process_started", {"name": "pay", "arguments": f"pay {CARD}"}, program("pay", "***", masked=[]), 0.0),
+    "a program of many arguments": ("process_started", {"name": "pay", "arguments": {"ends_with": "me"}}, program("pay", "***", cut=True), None),
+    "a file": ("file_text", {"path": "a", "text": {"contains": CARD}}, file({"text": SHOP}, "facts"), None),
+    "another file": ("file_text", {"path": "a", "text": "Sent"}, file({"text": SHOP}, "facts"), 0.0),
+    "what stands in a file beside the mask": ("file_text", {"path": "a", "text": {"contains": "Paid"}}, file({"text": SHOP}, "facts"), 1.0),
+    "asterisks of a file's own": ("file_text", {"path": "a", "text": {"contains": CARD}}, file({"text": SHOP}), 0.0),
+    "a file that is cut": ("file_text", {"path": "a", "text": {"contains": CARD}}, file({"text": SHOP}, "facts", cut=True), None),
+    "a setting": ("file_value", {"path": "a", "at": ["pin"], "value": "7"}, file({"value": {"pin": "***", "n": 1}}, "facts"), None),
+    "another setting": ("file_value", {"path": "a", "at": ["n"], "value": 2}, file({"value": {"pin": "***", "n": 1}}, "facts"), 0.0),
+    "a number that is masked": ("file_value", {"path": "a", "at": ["pin"], "value": {"min": 1}}, file({"value": {"pin": "***"}}, "facts"), None),
+    "a cell": ("table_cells", {"path": "a", "cells": {"B1": "7"}}, table("pin", "***"), None),
+    "another cell": ("table_cells", {"path": "a", "cells": {"A1": "city"}}, table("pin", "***"), 0.0),
+    "a column": ("table_cells", {"path": "a", "row": {"x": "7"}}, table("pin", "***"), None),
+    "a whole table": ("table_cells", {"path": "a", "table": {"table": [["pin", "7"]]}}, table("pin", "***"), None),
+    "an archive": ("archive_lists", {"path": "a", "names": ["b", CARD]}, packed("b", "***"), None),
+    "an archive with no more": ("archive_lists", {"path": "a", "names": ["b"], "only": True}, packed("b", "***"), None),
+    "an archive with others": ("archive_lists", {"path": "a", "names": ["b"], "only": True}, packed("c", "***"), 0.0),
 }  # fmt: skip
 
 
@@ -199,3 +264,26 @@ def test_the_daemon_names_the_fields_in_which_it_masked(
     cover(kind, data, Masker())
     assert data.get("masked") == fields
     assert CARD not in str(data)
+
+
+GIVEN_BACK: list[tuple[dict[str, Any], dict[str, Any], float | None]] = [
+    ({"result": {"token": "abc"}}, {"result": {"token": "***", "n": 1}}, None),
+    ({"result": {"n": 2}}, {"result": {"token": "***", "n": 1}}, 0.0),
+    ({"result": {"n": 1}}, {"result": {"token": "***", "n": 1}}, 1.0),
+    ({"ok": False, "error": {"contains": CARD}}, {"ok": False, "error": "no ***"}, None),
+    ({"ok": False, "error": "gone"}, {"ok": False, "error": "no ***"}, 0.0),
+    ({"error": "None"}, {"result": 1}, 0.0),
+]
+
+
+@pytest.mark.parametrize(("args", "returned", "worth"), GIVEN_BACK)
+def test_what_a_tool_gave_back_and_was_masked_is_not_known(
+    args: dict[str, Any], returned: dict[str, Any], worth: float | None
+) -> None:
+    call = ("agent.tool_called", {"call": "c", "tool": "pay", "arguments": {}})
+    back = ("agent.tool_returned", {"call": "c", "ok": True, **returned})
+    rules = ruleset(
+        {"id": "m", "component": "tool", "when": {"tool_returned": args}}, weights={"tool": 1}
+    )
+    (reward,) = run(rules, *episode([call, back]))
+    assert reward.reward == worth

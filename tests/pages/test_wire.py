@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import orjson
 import pytest
 
 from api.auth.store import Terms
@@ -149,3 +150,17 @@ async def test_why_an_episode_failed_is_a_link_away(service: Service) -> None:
         assert "<strong>site_refused</strong>: event 4: status 403" in text
         assert "First point of failure: event" in text
         assert "the agent can't have provoked it" in text
+
+
+@pytest.mark.parametrize("text", [7, None, ["a"], {"type": 4}])
+async def test_a_recording_that_is_no_text_shows_nothing_and_is_no_error(
+    service: Service, text: object
+) -> None:
+    """Another recorder's, or a daemon's that was tampered with."""
+    found, token = await service.open(TASK)
+    data = {"tab": "T", "stream": "s", "sequence": 0, "sent_ms": 1}
+    said = [("visual.dom_recorded", {**data, "text": one}) for one in (text, "[]")]
+    await service.tell(found, token, *episode([*said, went("/cart")]))
+    status, shown = await look(service, f"/episodes/{found}/visual")
+    assert status == 200
+    assert [message["events"] for message in orjson.loads(shown)["told"]] == [[], []]

@@ -148,7 +148,9 @@ async def test_secrets_are_masked(tmp_path: Path) -> None:
     (tmp_path / "a.ini").write_text("[login]\npassword=hunter2\npin=99\nuser=ada\n")
     (tmp_path / "a.txt").write_text("card 4111 1111 1111 1111")
     async with reading(tmp_path, "a.ini", "a.txt", mask=["pin"]) as running:
-        values = [data["facts"] for _, data in running.said]
+        told = [data for _, data in running.said]
+    values = [data["facts"] for data in told]
+    assert [data["masked"] for data in told] == [["facts"]] * 2
     assert values[0]["value"] == {"login": {"password": "***", "pin": "***", "user": "ada"}}
     assert "4111" not in values[1]["text"]
 

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
+from detectors.sdk.registry import rules
 from tests.api.service import TASK
 from tests.rescoring.corpus import changed, record, rescore, written
 
@@ -54,10 +55,11 @@ def test_each_difference_is_shown_with_both_sides_and_ends_with_1(
     shown = capsys.readouterr().out
     assert f"{corpus}/0/00000.mrec: total 0.5 → 0.4, success yes → no; ruleset " in shown
     assert (
-        "  step 1: 0.1 → 0.2\n    lost cart\n      old: +0.100 in step 1, by url_reached v3\n"
-        in shown
+        "  step 1: 0.1 → 0.2\n    lost cart\n      old: +0.100 in step 1, by url_reached"
+        f" v{rules()['url_reached'].version}\n" in shown
     )
-    assert "    gained name\n      new: +0.200 in step 1, by field_filled v7\n" in shown
+    version = rules()["field_filled"].version
+    assert f"    gained name\n      new: +0.200 in step 1, by field_filled v{version}\n" in shown
     assert "page.navigated       http://shop.test/cart" in shown
     assert shown.endswith(
         "milestone cart: 1 lost\nmilestone done: 1 lost\nmilestone name: 1 gained\n1 episode: 1"

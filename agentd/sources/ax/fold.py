@@ -199,10 +199,13 @@ class DesktopFold:
 
     def _handle_notification(self, message: Message) -> Iterator[AxObservation]:
         """Report a notification with its texts, without secrets."""
-        mask = self._masker.mask_text
-        data = {"app": message["app"], "title": mask(message["title"])}
+        texts = {"title": message["title"]}
         if message["body"]:
-            data["body"] = mask(message["body"])
+            texts["body"] = message["body"]
+        told = {name: self._masker.mask_text(text) for name, text in texts.items()}
+        data: dict[str, object] = {"app": message["app"], **told}
+        if masked := [name for name, text in texts.items() if told[name] != text]:
+            data["masked"] = masked
         yield AxObservation("notification.shown", data)
 
     def _handle_trouble(self, message: Message) -> Iterator[AxObservation]:

@@ -170,7 +170,10 @@ class ProcessFold:
         if facts.name:
             data["name"] = facts.name
         if facts.arguments is not None:
-            masked = self._mask([argument[:_MASKED_FROM] for argument in facts.arguments])
+            given = [argument[:_MASKED_FROM] for argument in facts.arguments]
+            masked = self._mask(given)
+            if masked != given:
+                data["masked"] = ["arguments"]
             data["arguments"], cut = bound_arguments(masked)
             if cut:
                 data["cut"] = True

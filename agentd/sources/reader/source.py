@@ -180,7 +180,10 @@ class ReaderSource:
             if not stands(expected, opened):
                 return {**about, "status": "unsettled", "reason": "it changed while it was read"}
         if "facts" in answer and format_ != "image":  # a picture's facts hold no word
-            answer["facts"] = self._masker.mask_json(answer["facts"])
+            told = self._masker.mask_json(answer["facts"])
+            if told != answer["facts"]:
+                answer["masked"] = ["facts"]
+            answer["facts"] = told
         return about | answer
 
     async def _answer(

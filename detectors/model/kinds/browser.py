@@ -90,7 +90,7 @@ class PageNetworkIdle(OfDocument):
 
 
 @BROWSER.kind("page.failed")
-class PageFailed(OfDocument):
+class PageFailed(OfDocument, Masked):
     """The frame could not load and shows an error page."""
 
     error: str
@@ -133,7 +133,7 @@ class ClosedDialog(InTab, Masked):
 
 
 @BROWSER.kind("permission.changed")
-class PermissionChanged(InFrame):
+class PermissionChanged(InFrame, Masked):
     """A permission (geolocation, notifications, ...) is now granted or denied."""
 
     name: str
@@ -154,7 +154,7 @@ class AuthChallenged(TypedDict):
     realm: NotRequired[str]
 
 
-class OfDownload(TypedDict):
+class OfDownload(Masked):
     """`download`: the browser's own id of it; `name`: as the browser suggests it."""
 
     url: str

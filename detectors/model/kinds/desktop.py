@@ -172,7 +172,7 @@ class WidgetRemoved(OfWidget):
 
 
 @DESKTOP.kind("notification.shown")
-class NotificationShown(OfApp):
+class NotificationShown(OfApp, Masked):
     """A desktop notification, taken by the notification service."""
 
     title: str
@@ -180,7 +180,7 @@ class NotificationShown(OfApp):
 
 
 @PROCESSES.kind("process.started")
-class ProcessStarted(TypedDict):
+class ProcessStarted(Masked):
     """A program runs in the process `pid` (the same pid again: it became another program).
     `arguments` come after the program's own name, secrets in them masked. What is missing could not
     be read: a process that ended at once has no name, one of another user may have no arguments."""

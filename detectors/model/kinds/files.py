@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from detectors.model.kinds.harness import Moment
-from detectors.model.kinds.kind import KindTable
+from detectors.model.kinds.kind import KindTable, Masked
 from detectors.model.types import Json
 
 FILES = KindTable("files")
@@ -126,7 +126,7 @@ ReadAs = TypedDict("ReadAs", {"as": str})
 
 
 @READER.kind("file.read")
-class FileRead(AtPath, ReadAs):
+class FileRead(AtPath, ReadAs, Masked):
     """The content of a file that a rule reads, as the daemon's reader found it
     (docs/readers.md). `as`: what was asked for, `auto` or a format; `format`: what it was read as.
     `status`: read; gone; damaged: it is none; large, heavy: over a bound; slow, denied,

@@ -244,7 +244,7 @@ class FormSubmitted(InFrame, Masked):
 
 
 @PAGE.kind("page.scrolled", asked=True)
-class PageScrolled(InFrame):
+class PageScrolled(InFrame, Masked):
     """Scrolling came to rest here, in CSS pixels; without `element` the document."""
 
     element: NotRequired[Element]
