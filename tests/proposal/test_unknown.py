@@ -147,6 +147,17 @@ def test_what_must_hold_at_the_end_is_unknown_in_the_last_step_alone() -> None:
     assert reached(rules(pin, kept), *steps, [*gap("cdp")])["kept"] == "unknown"
 
 
+def test_a_step_of_which_a_secret_is_not_known_says_nothing_of_what_the_end_decides() -> None:
+    """The secret may have been the wanted value, and is another's now: it does not hold."""
+    wanted = {"field_filled": {"field": "PIN", "value": "4711"}}
+    of = rules(
+        {"id": "pin", "when": wanted}, {"id": "left", "when": wanted, "must_hold_at_end": True}
+    )
+    steps = [[filled("PIN", None, has_value=True)], [filled("PIN", "1")], []]
+    assert reached(of, *steps) == {"pin": "unknown", "left": "no"}
+    assert reached(of, steps[0], [])["left"] == "unknown"
+
+
 def test_a_rule_that_fails_leaves_its_own_milestone_unknown(monkeypatch: Any) -> None:
     of = rules(*MILESTONES[:1], {"id": "reset", "when": {"element_clicked": {"name": "Reset"}}})
     (leaf,) = (node for node in of.nodes if node.rule.name == "element_clicked")
