@@ -12,7 +12,7 @@ import pytest
 
 from detectors.model.rewards import episode_total
 from detectors.sdk.arguments import declared_arguments
-from detectors.sdk.registry import Composite, Rules, rules
+from detectors.sdk.registry import Composite, Rule, Rules, rules
 from detectors.sdk.tier_rules import is_judged
 from detectors.task.task_json import TaskError
 from tests.detectors import (
@@ -710,6 +710,31 @@ def test_a_rule_compares_the_url_that_it_takes(name: str) -> None:
         assert not worth, f"{name}: pays at another address than `url`: {said}"
         compared += 1
     assert compared
+
+
+def is_deed(said: Said) -> bool:
+    """Whether an event says that a user did it, and no script of the page."""
+    return said[1].get("trusted") is True
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, cases in YES.items()
+        if isinstance(rules()[name], Rule)
+        and any(is_deed(one) for case in cases for one in case[1])
+    ],
+)
+def test_a_rule_pays_for_nothing_that_a_script_did(name: str) -> None:
+    """The same events, made by page script: they pay only where the arguments say so."""
+    for args, said, _ in YES[name]:
+        if not any(map(is_deed, said)) or args.get("trusted") is False:
+            continue
+        scripted = [
+            (kind, {**data, "trusted": False} if "trusted" in data else data) for kind, data in said
+        ]
+        assert not paid(name, args, scripted), f"{name}: pays for what a script did: {scripted}"
 
 
 def test_no_rule_without_its_tables() -> None:
