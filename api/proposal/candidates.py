@@ -6,15 +6,17 @@ may differ from run to run left open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-from api.proposal.element_states import SetState, list_set_states, name_element
+from api.proposal.element_states import SetState, list_repeated, list_set_states, name_element
 from api.suggestions.drawn_texts import open_text
 from api.suggestions.event_values import (
+    OPERATION,
     WRITES,
     read_body,
+    reads_only,
     short_text,
     split_address,
     undeclared_type,
@@ -30,6 +32,11 @@ from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 
 ANY_TEXT = {"regex": "(?s).+"}
+CHOICES = frozenset(
+    ("option", "radio", "menuitemradio", "menuitemcheckbox", "gridcell", "treeitem")
+)
+"""Roles of what is chosen, as a value of a control that a page made itself."""
+_FIELD_TAGS = ("input", "textarea")
 _BOXES = frozenset(("checkbox", "radio", "switch"))
 _NATIVE_TAGS = ("input", "label")
 _TEXTS = frozenset(("textbox", "searchbox", "spinbutton"))
@@ -61,6 +68,7 @@ def candidates_of(
     filled = _list_filled(log)
     states = list_set_states(log)
     elements = [one.element for one in states]
+    repeated = list_repeated(log)
     yield from (_state(one) for one in states if by_path or "path" not in one.element)
     for event in list_done(log):
         if event.kind == "page.navigated":
@@ -68,8 +76,8 @@ def candidates_of(
         elif event.kind == "element.clicked":
             # What a click did to a field or a switch says more.
             is_told = name_element(mapping(event.data.get("element"))) in elements
-            if not is_told and _name_text(event) not in filled:
-                yield from _click(event, by_path=by_path)
+            if not is_told and not _opens_field(event, filled):
+                yield from _click(event, repeated, by_path=by_path)
         elif event.kind in _MAKERS:
             yield from _MAKERS[event.kind](event, origin)
 
@@ -87,6 +95,14 @@ def _list_filled(log: Sequence[Event]) -> frozenset[str]:
     """List the names of the text fields that were filled in by a hand."""
     filled = (event for event in log if event.kind == "field.filled" and event.data.get("trusted"))
     return frozenset(filter(None, map(_name_text, filled)))
+
+
+def _opens_field(click: Event, filled: frozenset[str]) -> bool:
+    """Whether a click went into a text field that was filled in: one of its name, or one that is
+    named by what is written in it, while nobody knows what it was named later."""
+    if _is_named_by_content(mapping(click.data.get("element"))):
+        return bool(filled)
+    return _name_text(click) in filled
 
 
 def _name_text(event: Event) -> str:
@@ -146,7 +162,9 @@ def _page(event: Event, origin: str | None, made: frozenset[str]) -> Iterator[Ta
         yield _candidate(event, f"page {open_path}", rank, "url_reached", facts)
 
 
-def _click(event: Event, *, by_path: bool) -> Iterator[TaskCandidate]:
+def _click(
+    event: Event, repeated: Set[tuple[str, ...]], *, by_path: bool
+) -> Iterator[TaskCandidate]:
     """A click by a hand; what it does to a form's box shows in the field."""
     element = mapping(event.data.get("element"))
     role, name = short_text(element.get("role")), short_text(element.get("name"))
@@ -154,6 +172,11 @@ def _click(event: Event, *, by_path: bool) -> Iterator[TaskCandidate]:
     if event.data.get("trusted") is not True or is_native_box:
         return
     named = {"role": role, "name": name}
+    around = short_text(event.data.get("around"))
+    if around and role in CHOICES and (role, name) in repeated:
+        # Each row has such a choice: what it stands in says which.
+        family = f"click {role} {name} {around}"
+        yield _candidate(event, family, 0, "element_clicked", {**named, "around": around})
     others = ({key: short_text(element.get(key))} for key in ("text", "id"))
     for facts in filter(_are_all_known, (named, *others)):
         family = f"click {' '.join(facts.values())}"
@@ -208,10 +231,18 @@ def _ways_to_name(event: Event) -> list[dict[str, str]]:
     element = mapping(event.data.get("element"))
     names = (short_text(element.get(key)) for key in ("name", "attr_name", "id"))
     name = next(filter(None, names), "")
-    if name:
-        return [{"field": name}]
     places = {"around": event.data.get("around"), "path": element.get("path")}
-    return [{key: text} for key, place in places.items() if (text := short_text(place))]
+    ways = [{key: text} for key, place in places.items() if (text := short_text(place))]
+    if name and not (ways and _is_named_by_content(element)):
+        return [{"field": name}]
+    return ways
+
+
+def _is_named_by_content(element: JsonObject) -> bool:
+    """Whether an editable part of a page has what is written in it as its name, which is another
+    once it is filled in."""
+    is_text = text_or_none(element.get("role")) in _TEXTS and element.get("tag") not in _FIELD_TAGS
+    return is_text and bool(element.get("name")) and element.get("name") == element.get("text")
 
 
 def _list_values(event: Event) -> Iterator[JsonObject]:
@@ -249,24 +280,40 @@ def _write(
     if method not in WRITES or where is None or where != origin:
         return
     open_path = open_text(path)
-    family = f"request {method} {open_path}"
     facts: dict[str, JsonValue] = {"method": method, "url": open_path}
     if redirect:
         facts["redirect_to"] = open_text(redirect)
     sent = mapping(request.get("body"))
     body = read_body(sent)
+    if reads_only(body):
+        return
+    family = name_request(method, open_path, body)
+    operation = {key: body[key] for key in (OPERATION,) if key in body}
     if body:
-        read_as = undeclared_type(sent)
-        about = facts if read_as is None else {**facts, "body_as": read_as}
+        about = {**facts, **about_body(sent)}
         with_body = {**about, "body": body}
         yield _candidate(event, family, 0, "request_accepted", with_body)
         # A query alone is one of many of a GraphQL address: its last one says nothing of the task.
         parts = {} if body.keys() == {"query"} else body
         for name, value in parts.items():
-            one = {**about, "body": {name: value}}
+            one = {**about, "body": {**operation, name: value}}
             made = _candidate(event, f"{family} {name}", 0, "request_accepted", one)
             yield made._replace(part_of=family)
-    yield _candidate(event, family, 1, "request_accepted", facts)
+    more: JsonObject = {**about_body(sent), "body": operation} if operation else {}
+    yield _candidate(event, family, 1, "request_accepted", {**facts, **more})
+
+
+def about_body(sent: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the argument that says what a body is read as, where its type does not say so."""
+    read_as = undeclared_type(sent)
+    return {} if read_as is None else {"body_as": read_as}
+
+
+def name_request(method: str, open_path: str, body: Mapping[str, JsonValue]) -> str:
+    """Return the family of a request that writes: an address that takes many operations (GraphQL)
+    has one for each of them."""
+    operation = text_or_none(body.get(OPERATION))
+    return f"request {method} {open_path}{f' {operation}' if operation else ''}"
 
 
 def _file(event: Event, origin: str | None) -> Iterator[TaskCandidate]:

@@ -50,12 +50,15 @@ def list_set_states(log: Sequence[Event]) -> list[SetState]:
     first: dict[tuple[str, ...], bool] = {}
     last: dict[tuple[str, ...], SetState] = {}
     labels = _list_surroundings(log)
+    repeated = list_repeated(log)
     began = False
     for event in log:
         began = began or event.kind == "step.began"
         element = mapping(event.data.get("element"))
         facts = name_element(element)
         if event.kind != "element.state_changed" or not facts or element.get("tag") == "input":
+            continue
+        if tuple(facts.values()) in repeated:
             continue
         for state in _SET:
             value = event.data.get(state)
@@ -71,6 +74,28 @@ def list_set_states(log: Sequence[Event]) -> list[SetState]:
         for key, one in last.items()
         if one.value is not first[key] and (one.value or one.element.get("role") != "radio")
     ]
+
+
+def list_repeated(log: Sequence[Event]) -> frozenset[tuple[str, ...]]:
+    """List the roles and names that several elements of a page have at once, as the stars of each
+    picture of a gallery do: a condition on one of them is met by any."""
+    standing: dict[tuple[object, ...], set[object]] = {}
+    repeated: set[tuple[str, ...]] = set()
+    for event in log:
+        data = event.data
+        if event.kind == "page.navigated" and not data.get("same_document"):
+            standing.clear()
+        facts = name_element(mapping(data.get("element")))
+        if event.kind != "element.state_changed" or "name" not in facts:
+            continue
+        named = tuple(facts.values())
+        keys = standing.setdefault((data.get("tab"), data.get("frame"), named), set())
+        keys.discard(data.get("key"))
+        if data.get("visible"):
+            keys.add(data.get("key"))
+        if len(keys) > 1:
+            repeated.add(named)
+    return frozenset(repeated)
 
 
 def _list_surroundings(log: Sequence[Event]) -> dict[str, str]:

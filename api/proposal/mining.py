@@ -3,14 +3,15 @@ it, so that what is proposed is what is paid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from statistics import fmean
 
 from api.proposal.candidates import (
     ANY_TEXT,
+    CHOICES,
     TaskCandidate,
     candidates_of,
     join_parts,
@@ -23,6 +24,7 @@ from api.proposal.states import state_candidates
 from api.proposal.unusable import list_unusable
 from api.proposal.weighing import EVEN_WEIGHTS
 from api.suggestions.drawn_texts import MAY_BE_DRAWN, list_drawn
+from api.suggestions.event_values import OPERATION
 from detectors.engine.engine import Engine
 from detectors.model.codec import canonical
 from detectors.model.json_value import JsonObject, JsonValue
@@ -42,6 +44,7 @@ EFFECTS = frozenset(("state_accepted", "request_accepted", "file_matches", "answ
 SETTINGS = ("field_filled", "element_state")
 """Rules of what can be set otherwise again before the last deed."""
 STANDING = ("url_reached", "window_opened", "tool_called", *SETTINGS)
+SOME_ALIKE = "nothing separates the failures from the successes, in some of them"
 DEEDS = ("element_clicked", "request_accepted", "url_reached")
 """Rules of which the last one that all successes met may be what ends the task."""
 MAX_GUARDS = 5
@@ -93,6 +96,12 @@ class ConditionSupport:
         return mapping(self.candidate.when.get("url_reached")).get("loaded") is False
 
     @property
+    def is_choice(self) -> bool:
+        """Whether it is a click that chooses one of several values, and sends nothing."""
+        role = mapping(self.candidate.when.get("element_clicked")).get("role")
+        return isinstance(role, str) and role in CHOICES
+
+    @property
     def is_by_path(self) -> bool:
         """Whether it names an element by its place in the page."""
         of_elements = (self.candidate.when.get(rule) for rule in ("element_clicked", *SETTINGS))
@@ -127,7 +136,7 @@ def propose(
     notes: list[str] = []
     milestones = _choose_milestones(supports, good, bad, origin, notes)
     separating = _choose_goal(milestones, len(bad), notes)
-    goal = [*separating, *_find_wanted_fields(milestones, separating, instruction)]
+    goal = [*separating, *_find_wanted(milestones, separating, instruction)]
     closing_click = _find_closing_click(milestones, goal)
     goal += [] if closing_click is None else [closing_click]
     guards = _choose_guards(supports, good, bad)
@@ -139,7 +148,8 @@ def propose(
     if len(good) == 1:
         notes.append("one success alone: what it did by the way cannot be told from what it had to")
         notes += _name_drawn(milestones, good[0])
-    return Proposal(milestones, goal, guards, notes, is_decided, closing_click)
+    ends = None if closing_click is None or closing_click.is_choice else closing_click
+    return Proposal(milestones, goal, guards, notes, is_decided, ends)
 
 
 def _find_supports(
@@ -168,7 +178,7 @@ def _choose_milestones(
     shared = [one for one in supports if one.in_good == len(good)]
     joined = _find_joined(shared, supports, good, bad, origin)
     shared = [one for one in (*joined, *shared) if not one.candidate.part_of]
-    milestones = _sort(_most_specific(shared))
+    milestones = _sort(_drop_implied(_most_specific(shared)))
     milestones += _hold_all_set(milestones, good, bad, origin)
     if _is_lacking(milestones, bad):
         milestones = _narrow(milestones, good, bad, origin, notes)
@@ -291,7 +301,8 @@ def _is_skipped(earlier: ConditionSupport, support: ConditionSupport) -> bool:
 
 def _is_decided(goal: Sequence[ConditionSupport], of_failures: Sequence[_UnknownSteps]) -> bool:
     """Return whether it is known that no failure met the goal."""
-    is_missed = all(not one.in_bad and not _leaves_open(one) for one in goal)
+    closed = [one for one in goal if not _leaves_open(one)]
+    is_missed = bool(closed) and not _find_untold(closed)
     return is_missed and not any(one.unknown for one in of_failures)
 
 
@@ -351,8 +362,10 @@ def _choose_guards(
 
 def _is_guarded_request(support: ConditionSupport) -> bool:
     """Return whether failures alone sent such a request, whatever it carried."""
-    has_body = "body" in mapping(support.candidate.when.get("request_accepted"))
-    is_request = support.rule == "request_accepted" and not has_body
+    has_body = bool(_fields_of(support) - {OPERATION})
+    is_request = (
+        support.rule == "request_accepted" and not has_body and not support.candidate.part_of
+    )
     return is_request and support.in_bad > 0 and not support.in_good
 
 
@@ -377,10 +390,32 @@ def _sort(milestones: Iterable[ConditionSupport]) -> list[ConditionSupport]:
 
 
 def _is_lacking(milestones: Sequence[ConditionSupport], bad: Sequence[RecordedRun]) -> bool:
-    """Return whether there are failures, and none of the conditions says something definite that
-    no failure met."""
-    separating = (one for one in milestones if not one.in_bad and not _leaves_open(one))
-    return bool(bad) and not any(separating)
+    """Return whether there are failures, and one of them met all that is definite: else each misses
+    one of the conditions, where one may be wrong in this and another in that."""
+    telling = _find_telling(milestones)
+    return bool(bad) and (not telling or bool(_find_untold(telling)))
+
+
+def _find_telling(milestones: Sequence[ConditionSupport]) -> list[ConditionSupport]:
+    """Return definite conditions of which each failure misses one, or as many failures as can be:
+    what a server accepted before what shows it, what fewer failures met first."""
+    closed = [one for one in milestones if not _leaves_open(one)]
+    left = {n for one in closed for n, _ in enumerate(one.in_failures)}
+    told = []
+    for one in sorted(closed, key=lambda one: (one.rule not in EFFECTS, one.in_bad)):
+        missing = {n for n in left if one.in_failures[n] is None}
+        if missing:
+            told.append(one)
+            left -= missing
+    return told
+
+
+def _find_untold(conditions: Sequence[ConditionSupport]) -> set[int]:
+    """Return the numbers of the failures that met all of some conditions."""
+    met = [
+        {n for n, place in enumerate(one.in_failures) if place is not None} for one in conditions
+    ]
+    return set.intersection(*met)
 
 
 def _hold_all_set(
@@ -402,11 +437,24 @@ def _hold_all_set(
     last = dict(deeds[-1].candidate.when)
     whole: JsonValue = {"all_of": {"holding": True, "of": conditions}}
     first = whole if len(conditions) > 1 else conditions[0]
+    saves = _list_saves(deeds)
     candidates = [
         _join_conditions("sequence", [first, last], deeds[-1], {"holding": True}),
         _join_conditions("all_of", [*conditions, last], deeds[-1], {"holding": True}),
     ]
+    if len(saves) > 1:  # a page that saves each field by itself has no last deed
+        together: list[JsonValue] = [*conditions, *(dict(one.candidate.when) for one in saves)]
+        candidates = [_join_conditions("all_of", together, deeds[-1], {"holding": True})]
     return _keep_separating(candidates, good, bad, origin)[:1]
+
+
+def _list_saves(deeds: Sequence[ConditionSupport]) -> list[ConditionSupport]:
+    """Return the requests to the address of the last deed; nothing where that is no request."""
+    last = deeds[-1].candidate
+    if deeds[-1].rule != "request_accepted":
+        return []
+    requests = [one for one in deeds if one.rule == "request_accepted"]
+    return [one for one in requests if _address_of(one.candidate) == _address_of(last)]
 
 
 def _order_all(
@@ -521,6 +569,10 @@ def _choose_goal(
             if rules is not EFFECTS:
                 notes.append("the goal rests on what pages show, on no effect of what was done")
             return chosen
+    telling = _find_telling(milestones)
+    if telling and bad:
+        notes += [] if not _find_untold(telling) else [SOME_ALIKE]
+        return telling
     if separating:
         notes.append("failures lack only what may be anything: what it has to be is not known")
         return separating
@@ -528,20 +580,41 @@ def _choose_goal(
     return [milestones[-1]]
 
 
-def _find_wanted_fields(
+def _find_wanted(
     milestones: Sequence[ConditionSupport], goal: Sequence[ConditionSupport], instruction: str
 ) -> list[ConditionSupport]:
-    """Return the fields that every success filled with a value of the instruction, and of which the
-    goal says nothing: failures that happened to fill them too do not make them optional."""
+    """Return what every success filled in, chose or sent with a value of the instruction, of which
+    the goal says nothing: failures that happened to do it too do not make it optional. What a
+    server accepted is asked for before what shows it."""
     found: list[ConditionSupport] = []
-    for one in milestones:
-        value = mapping(one.candidate.when.get("field_filled")).get("value")
-        if not isinstance(value, str) or any(one is other for other in goal):
-            continue
-        is_asked = any(stands_in_condition(value, other.candidate.when) for other in goal)
-        if (is_slot(value) or _is_named(value, instruction)) and not is_asked:
+    asked = [*goal]
+    for one in sorted(milestones, key=lambda one: one.rule not in EFFECTS):
+        values = [value for value in _list_set_values(one) if _is_wanted(value, instruction)]
+        is_new = any(
+            not any(stands_in_condition(value, other.candidate.when) for other in asked)
+            for value in values
+        )
+        if is_new and not any(one is other for other in asked):
             found.append(one)
+            asked.append(one)
     return found
+
+
+def _is_wanted(value: str, instruction: str) -> bool:
+    """Return whether a value is one of the instruction, or of a template's slot."""
+    return is_slot(value) or _is_named(value, instruction)
+
+
+def _list_set_values(support: ConditionSupport) -> Iterator[str]:
+    """Yield what a condition says was filled in, chosen or sent."""
+    facts = _facts_of(support)
+    if support.rule == "field_filled" and isinstance(facts.get("value"), str):
+        yield str(facts["value"])
+    elif support.rule == "request_accepted":
+        values = mapping(facts.get("body")).values()
+        yield from (str(value) for value in values if isinstance(value, str | int | float))
+    elif support.is_choice:
+        yield str(facts.get("name"))
 
 
 def _find_closing_click(
@@ -562,8 +635,9 @@ def _is_after(later: ConditionSupport, earlier: ConditionSupport) -> bool:
 
 
 def _is_named(value: str, instruction: str) -> bool:
-    """Return whether a value is long enough to be looked for, and stands in the instruction."""
-    return len(value) >= MIN_NAMED and stands_in(value, instruction)
+    """Return whether a value is a number, or long enough to be looked for, and stands in the
+    instruction."""
+    return (value.isdigit() or len(value) >= MIN_NAMED) and stands_in(value, instruction)
 
 
 def _collect(
@@ -622,8 +696,29 @@ def _find_joined(
         together = join_parts([one.candidate for one in of])
         within = [*join_within(bodies, [one.candidate for one in of]), together]
         measured = _measure([(one, of[0].log) for one in within], good, bad, origin)
-        joined += [one for one in measured if one.in_good == len(good)][-1:]
+        joined += _last_of_each_part([one for one in measured if one.in_good == len(good)])
     return joined
+
+
+def _last_of_each_part(bodies: Sequence[ConditionSupport]) -> list[ConditionSupport]:
+    """Return the last of conditions on the bodies of one address, and before it the last ones that
+    have no field of those: of {quantity}, {price} and {quantity} again the last two."""
+    kept: list[ConditionSupport] = []
+    known: set[str] = set()
+    for one in reversed(bodies):
+        fields = _fields_of(one)
+        if kept and known & fields:
+            continue
+        family = one.candidate.family
+        named = one.candidate._replace(family=f"{family} {' '.join(sorted(fields))}")
+        kept.append(replace(one, candidate=named) if kept else one)
+        known |= fields
+    return kept
+
+
+def _fields_of(support: ConditionSupport) -> set[str]:
+    """Return the names of the fields of a body that a condition asks for."""
+    return {*mapping(mapping(support.candidate.when.get("request_accepted")).get("body"))}
 
 
 def _measure(
@@ -689,6 +784,23 @@ def _task_of(candidates: Sequence[TaskCandidate], origin: str | None) -> dict[st
         "milestones": milestones,
     }
     return {**task, "origin": origin} if origin else task
+
+
+def _drop_implied(supports: Sequence[ConditionSupport]) -> list[ConditionSupport]:
+    """Drop a click on an element of some name where the same click is asked for with what the
+    element stands in."""
+    placed = {one.candidate.event for one in supports if "around" in _facts_of(one)}
+    return [
+        one
+        for one in supports
+        if one.candidate.event not in placed
+        or one.rule != "element_clicked"
+        or "around" in _facts_of(one)
+    ]
+
+
+def _facts_of(support: ConditionSupport) -> Mapping[str, JsonValue]:
+    return mapping(support.candidate.when.get(support.rule))
 
 
 def _most_specific(supports: Iterable[ConditionSupport]) -> list[ConditionSupport]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from api.proposal.candidates import TaskCandidate, list_done
+from api.proposal.candidates import TaskCandidate, about_body, list_done, name_request
 from api.suggestions.drawn_texts import open_text
 from api.suggestions.event_values import (
     WRITES,
     read_body,
     short_text,
     split_address,
-    undeclared_type,
 )
 from detectors.model.json_value import JsonObject, JsonValue, list_or_empty, objects_in, read_text
 from detectors.model.safe_json import mapping
@@ -50,9 +49,11 @@ def text_candidates(log: Sequence[Event], origin: str | None) -> Iterator[TaskCa
 
 
 def _narrow_click(event: Event) -> Iterator[TaskCandidate]:
-    """A trusted click on a named element, with the text of what contains it."""
+    """A trusted click on an element with a name or a text, with the text of what contains it."""
     element = mapping(event.data.get("element"))
     named = {key: short_text(element.get(key)) for key in ("role", "name")}
+    if not all(named.values()):
+        named = {"text": short_text(element.get("text"))}
     around = short_text(event.data.get("around"))
     if event.data.get("trusted") is True and all(named.values()) and around:
         family = f"click {' '.join(named.values())}"
@@ -71,14 +72,13 @@ def _narrow_requests(event: Event, origin: str | None) -> Iterator[TaskCandidate
         open_path = open_text(path)
         if method not in WRITES or where is None or where != origin or open_path == path:
             continue
-        open_family = f"request {method} {open_path}"
-        family = f"request {method} {path}"
         facts: dict[str, JsonValue] = {"method": method, "url": path}
         sent = mapping(request.get("body"))
         body = read_body(sent)
+        open_family = name_request(method, open_path, body)
+        family = name_request(method, path, body)
         if body:
-            read_as = undeclared_type(sent)
-            about = facts if read_as is None else {**facts, "body_as": read_as}
+            about = {**facts, **about_body(sent)}
             when: JsonObject = {"request_accepted": {**about, "body": body}}
             yield TaskCandidate(family, 0, when, event.seq, open_family)
         yield TaskCandidate(family, 1, {"request_accepted": facts}, event.seq, open_family)

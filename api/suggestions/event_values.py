@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -23,6 +24,10 @@ MAX_DEPTH = 4
 """Objects within each other, in a body, whose fields are read."""
 MAX_FIELDS = 24
 """Fields of a JSON body up to which those of objects in it are read: a longer one is a document."""
+OPERATION = "operationName"
+"""The field of a body that says which of an address's operations (GraphQL) is asked for."""
+MAX_CHOSEN = 4
+"""Texts and numbers of a list up to which each is read as a field."""
 _OF_THE_PAGE = frozenset(
     "formkey formbuildid sesskey viewstate viewstategenerator eventvalidation wpnonce nonce csrf"
     " xsrf csrfmiddlewaretoken csrftoken authenticitytoken requestverificationtoken idempotencykey"
@@ -68,6 +73,13 @@ def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return {name: value for name, value in fields.items() if _is_short_value(value)}
 
 
+def reads_only(body: Mapping[str, JsonValue]) -> bool:
+    """Return whether a request with an operation's name asks and changes nothing, as its GraphQL
+    document says: such a document begins with ``query``."""
+    document = str(body.get("query", ""))
+    return OPERATION in body and re.match(r"query\b", document) is not None
+
+
 def undeclared_type(body: Mapping[str, JsonValue]) -> BodyType | None:
     """Return what a body with fields is read as, where its content type does not say so; else
     None."""
@@ -104,8 +116,15 @@ def _leaves(
         for at, row in rows.items():
             if isinstance(row, Mapping) and depth > 1:
                 yield from _leaves(row, f"{above}{at}.", depth - 1)
+            elif depth > 1 and _is_short_list(part) and not isinstance(row, Mapping | list):
+                yield above + at, row
         if not isinstance(part, Mapping | list):
             yield above + name, part
+
+
+def _is_short_list(part: JsonValue) -> bool:
+    """Whether a field holds a few values of a choice (labels, tags), and no rows of data."""
+    return isinstance(part, list) and len(part) <= MAX_CHOSEN
 
 
 def _is_told(name: str) -> bool:

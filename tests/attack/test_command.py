@@ -158,6 +158,13 @@ def test_an_oracle_of_which_nothing_is_known(
     assert "no milestone is paid; null: steps 0, 1, 2, 3, 4" in capsys.readouterr().err
 
 
+def operation(kind: str) -> Said:
+    """A request of a GraphQL page: ``query`` asks, ``mutation`` changes something."""
+    text = orjson.dumps({"operationName": "Book", "query": f"{kind} Book {{ id }}"}).decode()
+    body = {"text": text, "mime": "application/json"}
+    return finished("POST", "/graphql", 200, body=body)
+
+
 ACTS: dict[str, tuple[list[Said], bool]] = {
     "a click by hand": ([clicked("Book now")], True),
     "a field filled in": ([filled("Name", "Ada")], True),
@@ -165,6 +172,8 @@ ACTS: dict[str, tuple[list[Said], bool]] = {
     "a file": ([created("ticket.pdf")], True),
     "a script's click": ([clicked("Book now", trusted=False)], False),
     "a request that reads": ([finished("GET", "/book", 200)], False),
+    "an operation that writes": ([operation("mutation")], True),
+    "an operation that asks": ([operation("query")], False),
     "a page that opens": ([went("/thanks")], False),
     "nothing": ([], False),
 }

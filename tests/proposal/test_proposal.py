@@ -459,13 +459,14 @@ x9\r
 """
 BODIES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"text": "a=1&b=x+y"}, {"a": "1", "b": "x y"}),
-    ({"text": '{"a": 1, "b": "x", "c": [1], "d": null, "e.f": "x"}'}, {"a": 1, "b": "x"}),
+    ({"text": '{"a": 1, "b": "x", "c": [1], "d": null, "e.f": "x"}'}, {"a": 1, "b": "x", "c.0": 1}),
+    ({"text": '{"at": [1, 2, 3, 4, 5], "a": [[1]], "b": 1}'}, {"b": 1}),
     ({"text": "pin=••••"}, {}),
     ({"text": "form_key=x9&__VIEWSTATE=abc&_wpnonce=1&a=1"}, {"a": "1"}),
     ({"text": '{"idempotencyKey": "x9", "requestId": 7, "a": 1}'}, {"a": 1}),
     (
         {"text": '{"a": {"b": "x", "rows": [{"c": 1}, {"c": 2}]}, "tags": ["x"]}'},
-        {"a.b": "x", "a.rows.0.c": 1, "a.rows.1.c": 2},
+        {"a.b": "x", "a.rows.0.c": 1, "a.rows.1.c": 2, "tags.0": "x"},
     ),
     (
         {
