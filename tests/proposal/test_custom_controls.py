@@ -186,7 +186,7 @@ def test_what_was_chosen_by_the_instruction_belongs_to_the_goal(name: str) -> No
 
 def test_a_choice_at_the_end_may_come_first() -> None:
     """It sends nothing, as a button at the end does."""
-    proposal = propose_of([OPEN, HOUR], [OTHER, HOUR], "Remind me 1 hour before.")
+    proposal = propose_of([OPEN, HOUR], [OTHER, HOUR], "Set what is usual.")
     assert proposal.closing_click is None
     assert reaches(proposal, [HOUR, OPEN])
 
@@ -274,3 +274,24 @@ def test_an_operation_of_failures_alone_is_guarded() -> None:
         {"method": "POST", "url": "/graphql", "body": {"operationName": "Unarchive"}}
     ]
     assert all(one.in_good for one in proposal.milestones)
+
+
+def test_what_a_server_accepted_is_asked_for_before_the_choice_that_sent_it() -> None:
+    travel = [
+        *choose("menuitemcheckbox", "Travel"),
+        operation("SetLabels", id="b", labels=["Travel"]),
+    ]
+    proposal = propose_of([archive("a"), travel], [archive("c"), travel], "Label the trip Travel.")
+    assert [one.rule for one in proposal.goal] == ["request_accepted", "request_accepted"]
+
+
+def test_an_exact_address_takes_the_place_of_its_own_operation() -> None:
+    def move(board: int) -> list[Said]:
+        path = f"/boards/{board}/graphql"
+        return [sends("POST", path, operationName=name) for name in ("Lock", "Move")]
+
+    proposal = propose_of([move(12)], [move(13)], "")
+    assert [one.candidate.when["request_accepted"] for one in proposal.milestones] == [
+        {"method": "POST", "url": "/boards/12/graphql", "body": {"operationName": name}}
+        for name in ("Lock", "Move")
+    ]
