@@ -11,10 +11,12 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from agentd.inprocess.source import HELD_UP
+from agentd.masking import Masker
 from agentd.session.supervisor import UNREPORTED
 from api.tasks.task_files import load_task_yaml
 from detectors.model.kinds import KINDS
@@ -226,6 +228,29 @@ def test_the_code_that_add_a_source_shows_has_no_undefined_name() -> None:
             check=False,
         )
         assert done.returncode == 0, done.stdout
+
+
+def test_the_fold_that_add_a_source_shows_says_what_it_kept_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was masked, and that a text goes on: else a rule of one's own would pay 0, not null."""
+    page = (ROOT / "docs" / "how-to" / "add-a-source.md").read_text()
+    kinds, fold = (ModuleType(name) for name in ("detectors.model.kinds.labels", "fold"))
+    for module, begins in ((kinds, "Kinds of a label printer"), (fold, "A label printer's lines")):
+        block = re.search(rf'^```python\n("""{begins}.*?)^```$', page, re.S | re.M)
+        assert block is not None
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(block[1], vars(module))  # noqa: S102 - the page's own code
+    labels = fold.LabelFold(Masker(()).mask_text)
+    seen = labels.feed(
+        b"PRINTED 1 2 Paid with 4111 1111 1111 1111\nFAILED 3 " + b"x" * 1001 + b"\n"
+    )
+    told = {"job": "1", "copies": 2, "text": "Paid with ***", "masked": ["text"]}
+    assert seen[0] == ("label.printed", told)
+    assert seen[1] == ("label.failed", {"job": "3", "reason": "x" * 1000, "cut": True})
+    assert [kind for kind, _ in labels.feed(b"FAILED " + b"x" * 101 + b" y\n")] == [
+        "events.dropped"
+    ]
 
 
 def test_rules_have_the_versions_that_the_docs_show() -> None:

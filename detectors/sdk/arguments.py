@@ -247,7 +247,9 @@ def _type_of(hint: Any, where: str) -> JsonType[Any]:
     if typing.get_origin(hint) is typing.Literal:
         return choice(typing.get_args(hint))
     if hint not in TYPES:
-        named = ", ".join(getattr(known, "__name__", str(known)) for known in TYPES)
+        named = ", ".join(
+            str(known) if typing.get_args(known) else known.__name__ for known in TYPES
+        )
         got = getattr(hint, "__name__", repr(hint))
         raise TypeError(f"{where}: expected a type of {named} or a Literal, got {got}")
     return TYPES[hint]
