@@ -45,9 +45,8 @@ class Explainer:
         row = await self._audits.episode(episode)
         if body is None or row is None:
             last = await self._ledger.last_step(episode)
-            raise NotFoundError(
-                f"step: {step} has no sealed reward; the last that has is {last}", last_step=last
-            )
+            others = "no step has one yet" if last is None else f"the last that has is {last}"
+            raise NotFoundError(f"step: {step} has no sealed reward; {others}", last_step=last)
         reward = orjson.loads(body)
         task = orjson.loads((await self._audits.task(row.task_number)).body)
         place = await self._audits.step(episode, step)

@@ -90,7 +90,7 @@ def _next_command(playback: Playback, explain: str) -> str:
     if not _is_known(playback):
         return (
             "null is not 0: what a rule needs was not observed. Which milestones depend on it:"
-            f" {explain}"
+            f" {explain}; what to do about each reason: docs/how-to/null-rewards.md"
         )
     unpaid = _list_unpaid(playback)
     return f"{unpaid}. What came nearest: {explain}" if unpaid else ""

@@ -211,10 +211,19 @@ def explain(
 
 
 def _show_null_steps(playback: Playback) -> None:
-    """Show the steps whose reward is not known, with the reason of each."""
-    for reward in playback.rewards:
-        if reward.mask:
-            print(f"    step {reward.step} is null ({reward.status}): {reward.reason}")
+    """Show the steps whose reward is not known, with their reasons, and where the remedies are."""
+    masked = [reward for reward in playback.rewards if reward.mask]
+    for reward in masked:
+        print(f"    step {reward.step} is null ({reward.status}): {reward.reason}")
+    if masked:
+        remedies = "docs/how-to/null-rewards.md"
+        print(f"note: what to do about each reason of a null step: {remedies}", file=sys.stderr)
+    if not playback.rewards:
+        print(
+            "note: no step is sealed, so nothing is paid yet; what the daemon does not observe:"
+            " milestoned recording show RECORDING --kinds gap",
+            file=sys.stderr,
+        )
 
 
 def _show(explained: list[Explained]) -> None:

@@ -25,7 +25,7 @@ import orjson
 
 from api.replay.recordings import MAX_FILE, RecordingError, read_file, read_frames, read_said
 from api.rewards.explaining import of_events
-from api.rewards.near_miss import BY_SCRIPT
+from api.rewards.near_miss import BY_SCRIPT, BY_WORKER
 from api.verdicts.recorded import Playback
 from common.regular_file import read_regular
 from detectors.model.codec import (
@@ -187,11 +187,16 @@ def _run(rules: Ruleset, test: Json, beside: Path | None, where: str) -> Tested:
 
 
 def _address_hints(rules: Ruleset, events: Sequence[Event]) -> Iterator[str]:
-    """Yield which milestones did not pay as only page script put their address there."""
+    """Yield which milestones did not pay as only page script put their address there, or made what
+    stands at it."""
     if not events:
         return
     for one in of_events(rules, events, events[0].episode)[0]:
-        yield from (f"{one.id}: {line.strip()}" for line in one.became if BY_SCRIPT in line)
+        yield from (
+            f"{one.id}: {line.strip()}"
+            for line in one.became
+            if BY_SCRIPT in line or BY_WORKER in line
+        )
 
 
 def _kind_of(test: Json, where: str) -> Kind:

@@ -29,6 +29,9 @@ from detectors.sdk.world import World
 from detectors.task.ruleset import ConditionNode
 
 BY_SCRIPT = "only page script put that address there"
+BY_WORKER = "a service worker made its document, and no server did"
+_MADE_UP = "about:service-worker"
+"""Where such a document was loaded from (`page.navigated`)."""
 _PLACES = ("element", "widget", "form")
 
 
@@ -219,7 +222,13 @@ def in_words(miss: Miss | None, rule: str, given: object) -> str:
 
 
 def by_push(document: str) -> str:
-    """Say that only page script put an address there, and what to write where that is to count."""
+    """Say that only page script put an address there, or a service worker what stands at it, and
+    what to write instead, or where that is to count."""
+    if document == _MADE_UP:
+        return (
+            f"{BY_WORKER}: let the milestone wait for what the server answered, as"
+            " `request_accepted` does; `loaded: false` counts whatever the page's script makes up"
+        )
     return (
         f"{BY_SCRIPT}: its document was loaded from {clip(document)};"
         " `loaded: false` counts it, as single-page applications need it"

@@ -61,6 +61,8 @@ def _unsealed(row: EpisodeRow, step: int) -> bytes:
     """Return the body of a reward that is not there yet, with the reason."""
     begun = row.step is not None and step <= row.step
     reason = "the step is not complete yet" if begun else "the step has not begun"
+    if row.through == 0:
+        reason += ", since no daemon has (`agentd run` with the episode's token)"
     return encode_reward(
         settling(
             row.id, step, row.through, row.digest, f"{reason}; the log is at event {row.through}"

@@ -45,7 +45,7 @@ async def test_settling_becomes_sealed_and_stays_so(service: Service) -> None:
     said = [OPENED, began(0), went("/cart")]
     early = (await service.reward(id, 0)).json()
     assert (early["status"], early["reward"], early["mask"]) == ("settling", None, True)
-    assert "has not begun" in early["reason"]
+    assert "has not begun, since no daemon has (`agentd run`" in early["reason"]
     await grow(service, id, token, said)
     midway = (await service.reward(id, 0)).json()
     assert (midway["status"], midway["reward"], midway["mask"], midway["through"]) == (

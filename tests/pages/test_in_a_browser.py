@@ -23,6 +23,22 @@ pytestmark = [pytest.mark.browser, needs_chromium]
 ATTACK = (
     "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script>"
 )
+BROKEN_WORDS = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (!node.parentElement.checkVisibility()) continue;
+    for (const word of node.data.matchAll(/[A-Za-z]{3,20}/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = [...range.getClientRects()].filter((box) => box.width > 0.5);
+      if (new Set(lines.map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+}"""
+"""The words that go on in another line."""
 OPENED = ("episode.opened", {"task": "t", "digest": "d"})
 CLOSED = ("episode.closed", {"reason": "done"})
 
@@ -68,6 +84,34 @@ async def page(site: Site) -> AsyncIterator[Page]:
     """A tab of somebody who is logged in."""
     async with logged_in(site.process) as tab:
         yield tab
+
+
+async def test_a_null_step_says_what_to_do_and_a_phone_breaks_no_word(
+    site: Site, page: Page
+) -> None:
+    """At 390 px the column of reasons was one of three letters: milest-ones."""
+    episode, token = site.open(policy="gone-browser")
+    gone = ("gap.began", {"source": "cdp", "reason": "the browser closed the connection"})
+    said = [OPENED, acted(0, "open the cart"), went("/cart"), sealed(0), acted(1, "buy")]
+    site.tell(episode, token, *said, gone, sealed(1), CLOSED)
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await page.goto(f"/episodes/{episode}?step=1")
+    why = page.locator("#why")
+    await expect(why).to_contain_text("cdp saw nothing from event 6")
+    await expect(why.get_by_role("link", name="event 6")).to_be_visible()
+    await expect(why.locator(".remedy")).to_contain_text("docs/how-to/null-rewards.md")
+    assert await page.evaluate(BROKEN_WORDS) == []
+    await page.goto(f"/episodes/{episode}?step=0")
+    await expect(why).to_contain_text("milestone")
+    assert await page.evaluate(BROKEN_WORDS) == []
+    await page.goto("/episodes")
+    assert await page.evaluate(BROKEN_WORDS) == []
+
+
+async def test_an_episode_without_a_daemon_says_so(site: Site, page: Page) -> None:
+    episode, _ = site.open(policy="alone")
+    await page.goto(f"/episodes/{episode}")
+    await expect(page.locator("#why")).to_contain_text("No daemon has begun")
 
 
 async def test_an_episode_is_found_opened_and_walked_by_keyboard(site: Site, page: Page) -> None:
