@@ -45,6 +45,7 @@ SETTINGS = ("field_filled", "element_state")
 """Rules of what can be set otherwise again before the last deed."""
 STANDING = ("url_reached", "window_opened", "tool_called", *SETTINGS)
 SOME_ALIKE = "nothing separates the failures from the successes, in some of them"
+"""What is said where the goal tells some failures from the successes, and not all."""
 DEEDS = ("element_clicked", "request_accepted", "url_reached")
 """Rules of which the last one that all successes met may be what ends the task."""
 MAX_GUARDS = 5

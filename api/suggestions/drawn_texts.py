@@ -23,6 +23,10 @@ _DRAWN_NAME = re.compile(r"((?:[A-Za-z]?[a-z]+[-_])*)([^.]+)((?:\.[A-Za-z0-9]{1,
 """Words before what may be drawn, that, and the ends of a file's name."""
 _PART = re.compile(r"[^\s/?&=#:,;()<>\[\]\"']+")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|1[0-9]{12}")
+_CLOCK = re.compile(
+    r"1[0-9]{9}(?!000)[0-9]{3}"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,](?=\d*[1-9])\d{3,}(?:Z|[+-]\d\d:?\d\d)?"
+)
 _WORDS = re.compile(r"(?:[A-Z]?[a-z]{2,})+")
 _BETWEEN = re.compile(r"[_~+/=.-]")
 _MOMENTS = re.compile(
@@ -69,6 +73,12 @@ def is_moment(text: str) -> bool:
     """Whether a text is a point in time to the minute, in ISO 8601 or in milliseconds since
     1970."""
     return _MOMENT.fullmatch(text) is not None
+
+
+def is_clock_reading(text: str) -> bool:
+    """Whether a text is a point in time to the millisecond, which a clock says and nobody chooses:
+    of a whole second it may have been chosen."""
+    return _CLOCK.fullmatch(text) is not None
 
 
 def looks_drawn(text: str) -> bool:

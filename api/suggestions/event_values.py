@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from api.suggestions.drawn_texts import looks_drawn
+from api.suggestions.drawn_texts import is_clock_reading, looks_drawn
 from detectors.matchers.values import BodyType, body_type, form_pairs
 from detectors.model.json_value import JsonValue, read_text
 from detectors.model.optional_values import without_none
@@ -65,7 +65,7 @@ def split_address(url: object) -> tuple[str | None, str, str]:
 def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the fields of a form or of a JSON object that hold one short text or number, those of
     objects within a short one under dotted names; none of what was masked, nor of what a page draws
-    for each request, as the names say."""
+    for each request, as the names say, nor the time to the millisecond."""
     text = body.get("text")
     if not isinstance(text, str):
         return {}
@@ -133,8 +133,9 @@ def _is_told(name: str) -> bool:
 
 
 def _is_short_value(value: JsonValue) -> bool:
-    """Whether a value is a short text that hides nothing, or a number."""
-    return bool(short_text(value)) or type(value) in (int, float)
+    """Whether a value is a short text that hides nothing, or a number, and no clock's reading."""
+    is_short = bool(short_text(value)) or type(value) in (int, float)
+    return is_short and not is_clock_reading(str(value))
 
 
 def is_of_the_page(name: str) -> bool:
