@@ -90,8 +90,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--write", action="store_true", help="write the model into the package")
     given = parser.parse_args(argv)
     parts = {
-        "desktop": _preferences(given.desktop / "episodes.jsonl"),
-        "browser": _preferences(given.browser / "episodes.jsonl"),
+        "desktop": preferences_of_index(given.desktop / "episodes.jsonl"),
+        "browser": preferences_of_index(given.browser / "episodes.jsonl"),
     }
     former = read_former()
     kept = {name: kept_groups(_groups(part), former) for name, part in parts.items()}
@@ -100,20 +100,20 @@ def main(argv: list[str]) -> int:
     learner = Learner(_without(both, gone))
     measured_of = _find_measured(parts, _ids_of(given.browser / "events.jsonl"))
     cases = [case for level in levels_left_out(learner, RISK, MEASURED) for case in level]
-    figures = _reports(measured_of, cases, "left out in turn", RISK)
+    figures = report_parts(measured_of, cases, "left out in turn", RISK)
     model = learner.model("builtin", {})
     if given.last_look:
         table = Learner(both)
         for risk, suffix in RISKS:
             cases = [case for one in MEASURED for case in cases_of(table, model, gone, risk, one)]
-            figures |= _reports(measured_of, cases, f"kept{suffix}", risk)
-    _print(figures)
+            figures |= report_parts(measured_of, cases, f"kept{suffix}", risk)
+    print_figures(figures)
     if given.write:
         _write(model, figures, kept, parts)
     return 0
 
 
-def _preferences(index: Path) -> PreferenceSet:
+def preferences_of_index(index: Path) -> PreferenceSet:
     """The preferences of recordings, written beside their index."""
     file = index.with_suffix(".pref.jsonl")
     file.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in preferences_of(index)))
@@ -123,14 +123,14 @@ def _preferences(index: Path) -> PreferenceSet:
 def _find_measured(parts: dict[str, PreferenceSet], seen: set[str]) -> dict[str, set[str]]:
     """What is measured, by its name in the card: ids of outcomes. ``seen``: those of pages that
     observed events decide."""
-    found = {name: _measured_ids(part, MEASURED[0]) for name, part in parts.items()}
+    found = {name: measured_ids(part, MEASURED[0]) for name, part in parts.items()}
     browser = found["browser"]
     found |= {"browser, seen": browser & seen, "browser, probed": browser - seen}
-    steps = {f"{name}, steps": _measured_ids(part, MEASURED[1]) for name, part in parts.items()}
+    steps = {f"{name}, steps": measured_ids(part, MEASURED[1]) for name, part in parts.items()}
     return found | steps
 
 
-def _reports(
+def report_parts(
     measured_of: dict[str, set[str]], cases: Sequence[Case], where: str, risk: float
 ) -> dict[str, Any]:
     """The figures of each part of the cases."""
@@ -140,7 +140,7 @@ def _reports(
     }
 
 
-def _measured_ids(part: PreferenceSet, measured: Measured) -> set[str]:
+def measured_ids(part: PreferenceSet, measured: Measured) -> set[str]:
     """The outcomes that are measured."""
     return {one.id for one in part.outcomes if (one.source, one.level) == measured}
 
@@ -170,7 +170,7 @@ def _without(both: PreferenceSet, gone: set[str]) -> PreferenceSet:
     return PreferenceSet(tuple(pairs), tuple(outcomes), both.digest, both.files)
 
 
-def _print(figures: dict[str, Any]) -> None:
+def print_figures(figures: dict[str, Any]) -> None:
     for name, part in figures.items():
         print(name)
         for figure in FIGURES:
@@ -202,7 +202,8 @@ def _write(
     }
     card["kept"] = {name: sorted(groups) for name, groups in kept.items()}
     card["figures"] = {
-        name: {figure: _plain(part[figure]) for figure in FIGURES} for name, part in figures.items()
+        name: {figure: plain_figure(part[figure]) for figure in FIGURES}
+        for name, part in figures.items()
     }
     card["not for"] = list(NOT_FOR)
     shutil.rmtree(BUILTIN, ignore_errors=True)
@@ -225,10 +226,10 @@ def _recording(one: LabelledOutcome) -> Path:
     return one.trajectory.recording
 
 
-def _plain(value: Any) -> Any:
+def plain_figure(value: Any) -> Any:
     """A figure as JSON has it: three digits, null for what can't be said."""
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [plain_figure(one) for one in value]
     if isinstance(value, float):
         return None if np.isnan(value) else round(value, 3)
     return value

@@ -1,0 +1,127 @@
+"""What nobody looked at before: the groups, the truth of their ways, and that one look is one."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from api.stages.model.folder import BUILTIN, load
+from api.tasks.task_files import check_task
+from benchmarks.builtin import read_former
+from benchmarks.desktop.record import Make
+from benchmarks.unseen import commands, programs
+from benchmarks.unseen.look import LOOK, LookError, must_be_first, must_be_unseen
+from benchmarks.unseen.look import main as look
+from benchmarks.unseen.page_tasks import PageScene
+from benchmarks.unseen.record import PAGES
+from benchmarks.unseen.record import main as record
+from detectors.task.ruleset import compile_task
+from tests.support.chromium import needs_chromium
+from tests.support.desktop import needs
+
+GROUPS = {
+    *PAGES, *commands.KINDS, *programs.EDITORS, *programs.CALCULATORS, programs.MANAGER, programs.SHEET,
+}  # fmt: skip
+SCENES: dict[str, Make] = {**commands.KINDS, programs.SHEET: programs.entering}
+
+
+def test_the_model_of_the_package_knows_none_of_the_groups() -> None:
+    former = read_former()
+    assert former.kept
+    assert former.trained
+    assert not GROUPS & (former.kept | former.trained)
+    must_be_unseen(GROUPS)
+
+
+@pytest.mark.parametrize("part", ["kept", "trained"])
+def test_a_group_that_the_model_knows_is_refused(part: str) -> None:
+    known = min(getattr(read_former(), part))
+    with pytest.raises(LookError, match=known):
+        must_be_unseen({*GROUPS, known})
+
+
+def test_a_model_is_looked_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "look.json"
+    must_be_first(file, "a" * 64)
+    file.write_text(json.dumps({"model": "a" * 64}))
+    must_be_first(file, "b" * 64)
+    with pytest.raises(LookError, match="looked at once"):
+        must_be_first(file, "a" * 64)
+
+
+def test_the_look_beside_the_model_is_one_at_this_model() -> None:
+    found = orjson.loads(LOOK.read_bytes())
+    assert found["model"] == load(BUILTIN).digest
+    assert set(found["groups"]) <= GROUPS
+    assert found["recordings"] >= 60
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_s_task_compiles_and_has_ways_of_each_kind(page: str) -> None:
+    scene: PageScene = PAGES[page](random.Random(1))
+    compile_task(check_task(scene.task("http://127.0.0.1:8000", 1)))
+    must_have_each_kind(scene.ways)
+    assert {PAGES[page](random.Random(seed)).instruction for seed in (2, 3)} != {scene.instruction}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_command_s_task_compiles_and_has_ways_of_each_kind(name: str) -> None:
+    scene = SCENES[name](1, random.Random(1))
+    compile_task(check_task(dict(scene.task)))
+    must_have_each_kind(scene.ways)
+    assert scene.program == name
+
+
+@pytest.mark.parametrize("name", programs.EDITORS)
+def test_an_editor_s_scene_is_one_of_this_editor(name: str) -> None:
+    scene = programs.editing(name, 1, random.Random(1))
+    assert (scene.program, scene.command[0]) == (name, name)
+    assert str(scene.task["id"]).startswith(f"desktop/{name}-")
+
+
+def must_have_each_kind(ways: Any) -> None:
+    """Ways are right ones, near misses and wrong ones, several of each of the first two."""
+    kinds = [way.split("-")[0] for way in ways]
+    assert {"right", "near", "wrong"} == set(kinds)
+    assert min(kinds.count("right"), kinds.count("near")) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@needs_chromium
+@pytest.mark.timeout(580)
+def test_pages_are_recorded_looked_at_and_only_right_ways_succeed(tmp_path: Path) -> None:
+    assert record([str(tmp_path), "unseen/board", "unseen/poll"]) == 0
+    must_be_as_named(tmp_path, 25)
+    into = tmp_path / "look.json"
+    assert look([str(tmp_path), "--into", str(into)]) == 0
+    found = orjson.loads(into.read_bytes())
+    assert found["model"] == load(BUILTIN).digest
+    assert (found["recordings"], found["groups"]) == (25, ["unseen/board", "unseen/poll"])
+    part = found["figures"]["pages, never seen"]
+    assert (part["cases"], part["successes"]) == (25, 12)
+    assert part["answered"] >= part["wrong"]
+    assert look([str(tmp_path), "--into", str(into)]) == 2, "a second time"
+
+
+@pytest.mark.slow
+@needs("sort", "uniq")
+@pytest.mark.timeout(580)
+def test_commands_are_recorded_and_only_right_ways_succeed(tmp_path: Path) -> None:
+    assert record([str(tmp_path), "sort", "uniq"]) == 0
+    must_be_as_named(tmp_path, 26)
+
+
+def must_be_as_named(folder: Path, count: int) -> None:
+    """Of an index's episodes those of a right way succeeded, and no others."""
+    lines = [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
+    assert len(lines) == count
+    assert {
+        line["id"] for line in lines if line["success"] != line["way"].startswith("right")
+    } == set()
+    assert all((folder / line["file"]).is_file() for line in lines)
