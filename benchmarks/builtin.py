@@ -48,6 +48,13 @@ NOT_FOR = (
     "No task whose result must be worked out (sums, order, pictures): it can't know it.",
     "No policy trained on it alone: a policy that is optimised against it finds what it can't see.",
 )
+BLIND = (
+    "Pages as trees of roles and names (a task's observations) are recorded and not read.",
+    "Canvases, games and terminals without accessibility, but for the hash of their picture.",
+    "What a program keeps in memory alone, and files outside the observed folders.",
+    "What must be worked out: a sum, an order, a date, a count, a shape.",
+)
+"""What the features do not see."""
 
 
 class FormerChoice(NamedTuple):
@@ -206,6 +213,7 @@ def _write(
         for name, part in figures.items()
     }
     card["not for"] = list(NOT_FOR)
+    card["blind"] = list(BLIND)
     shutil.rmtree(BUILTIN, ignore_errors=True)
     whole = Model(
         model.name,

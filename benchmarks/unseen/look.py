@@ -21,6 +21,7 @@ import orjson
 
 from api.stages.model.folder import BUILTIN, Model, load
 from benchmarks.builtin import (
+    BLIND,
     FIGURES,
     MEASURED,
     RISKS,
@@ -40,6 +41,10 @@ from lab.training.training import Learner
 
 LOOK = BUILTIN / "last_look.json"
 MADE_BY = ("python -m benchmarks.unseen.record OUT", "python -m benchmarks.unseen.look OUT")
+STEPS_FOR = (
+    "a potential for shaping, which leaves the best policy as it is whatever the scores say; as"
+    " chances of success they are no better than their calibration error below"
+)
 
 
 class LookError(ValueError):
@@ -142,6 +147,8 @@ def _describe(
         "recordings": len({one.trajectory.recording for one in preferences.outcomes}),
         "digest": preferences.digest,
         "groups": sorted(groups),
+        "blind": list(BLIND),
+        "steps are for": STEPS_FOR,
         "figures": {
             name: {figure: plain_figure(part[figure]) for figure in names}
             for name, part in figures.items()

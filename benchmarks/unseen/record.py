@@ -53,7 +53,6 @@ def makers() -> Iterator[tuple[str, str, Make]]:
     kinds += [
         (name, "calculating", partial(programs.calculating, name)) for name in programs.CALCULATORS
     ]
-    kinds.append((programs.SHEET, "entering", programs.entering))
     for kind in kinds:
         if shutil.which(kind[0]) is not None:
             yield kind

@@ -13,7 +13,6 @@ import pytest
 from api.stages.model.folder import BUILTIN, load
 from api.tasks.task_files import check_task
 from benchmarks.builtin import read_former
-from benchmarks.desktop.record import Make
 from benchmarks.unseen import commands, programs
 from benchmarks.unseen.look import LOOK, LookError, must_be_first, must_be_unseen
 from benchmarks.unseen.look import main as look
@@ -25,9 +24,8 @@ from tests.support.chromium import needs_chromium
 from tests.support.desktop import needs
 
 GROUPS = {
-    *PAGES, *commands.KINDS, *programs.EDITORS, *programs.CALCULATORS, programs.MANAGER, programs.SHEET,
+    *PAGES, *commands.KINDS, *programs.EDITORS, *programs.CALCULATORS, programs.MANAGER,
 }  # fmt: skip
-SCENES: dict[str, Make] = {**commands.KINDS, programs.SHEET: programs.entering}
 
 
 def test_the_model_of_the_package_knows_none_of_the_groups() -> None:
@@ -69,9 +67,9 @@ def test_a_page_s_task_compiles_and_has_ways_of_each_kind(page: str) -> None:
     assert {PAGES[page](random.Random(seed)).instruction for seed in (2, 3)} != {scene.instruction}
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", commands.KINDS)
 def test_a_command_s_task_compiles_and_has_ways_of_each_kind(name: str) -> None:
-    scene = SCENES[name](1, random.Random(1))
+    scene = commands.KINDS[name](1, random.Random(1))
     compile_task(check_task(dict(scene.task)))
     must_have_each_kind(scene.ways)
     assert scene.program == name
