@@ -62,7 +62,7 @@ class PageScene:
     def task(self, origin: str, seed: int) -> dict[str, Any]:
         """The task, whose goal is that the last state that the server took is as wanted."""
         facts = [{"path": f"$['{name}']", "value": value} for name, value in self.wanted.items()]
-        accepted = {"url": "/state", "facts": facts, "whole": True}
+        accepted = {"url": "/state", "method": "POST", "facts": facts, "whole": True}
         goal = {"goal": {"when": {"state_accepted": accepted}}}
         steps = [{"id": id, "component": "ui", "when": when} for id, when in self.steps.items()]
         return {
@@ -154,9 +154,8 @@ def board(draw: random.Random) -> PageScene:
     }
     columns = ("To do", "Doing", "Done")
     wanted = {name: columns[at] for name, at in places.items()} | {card: "Done"}
-    doing = {
-        "state_accepted": {"url": "/state", "facts": [{"path": f"$['{card}']", "value": "Doing"}]}
-    }
+    facts = [{"path": f"$['{card}']", "value": "Doing"}]
+    doing = {"state_accepted": {"url": "/state", "method": "POST", "facts": facts}}
     said = f'Move the card "{card}" to Done and leave the others where they are.'
     return PageScene("board", said, data, wanted, ways, {"doing": doing})
 

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from api.replay.recordings import read_recording
 from api.stages.model.folder import BUILTIN, load
 from api.tasks.task_files import check_task
 from benchmarks.builtin import read_former
@@ -20,6 +21,7 @@ from benchmarks.unseen.page_tasks import PageScene
 from benchmarks.unseen.record import PAGES
 from benchmarks.unseen.record import main as record
 from detectors.task.ruleset import compile_task
+from lab.training.preferences import score_log
 from tests.support.chromium import needs_chromium
 from tests.support.desktop import needs
 
@@ -122,4 +124,7 @@ def must_be_as_named(folder: Path, count: int) -> None:
     assert {
         line["id"] for line in lines if line["success"] != line["way"].startswith("right")
     } == set()
-    assert all((folder / line["file"]).is_file() for line in lines)
+    for line in lines:
+        segments = read_recording(folder / line["file"])
+        rewards = score_log(line["task"], [event for one in segments for event in one.events])
+        assert rewards[-1].success is line["success"], f"{line['id']}: the rules say otherwise"
