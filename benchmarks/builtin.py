@@ -46,6 +46,7 @@ NOT_FOR = (
     "No reward of an episode that nothing else scores: it ranks, and answers where it is sure.",
     "No proof of success: where a rule or a person can decide, they do.",
     "No task whose result must be worked out (sums, order, pictures): it can't know it.",
+    "No answers about pages of another kind than those of training: last_look.json.",
     "No policy trained on it alone: a policy that is optimised against it finds what it can't see.",
 )
 BLIND = (

@@ -24,6 +24,7 @@ from benchmarks.builtin import (
     BLIND,
     FIGURES,
     MEASURED,
+    NOT_FOR,
     RISKS,
     measured_ids,
     plain_figure,
@@ -147,6 +148,7 @@ def _describe(
         "recordings": len({one.trajectory.recording for one in preferences.outcomes}),
         "digest": preferences.digest,
         "groups": sorted(groups),
+        "not for": list(NOT_FOR),
         "blind": list(BLIND),
         "steps are for": STEPS_FOR,
         "figures": {

@@ -28,6 +28,8 @@ from tests.support.desktop import needs
 GROUPS = {
     *PAGES, *commands.KINDS, *programs.EDITORS, *programs.CALCULATORS, programs.MANAGER,
 }  # fmt: skip
+PAGE = Path(__file__).parents[2] / "docs" / "reward-model.md"
+HEADING = "### Programs and pages that nobody had looked at"
 
 
 def test_the_model_of_the_package_knows_none_of_the_groups() -> None:
@@ -59,6 +61,37 @@ def test_the_look_beside_the_model_is_one_at_this_model() -> None:
     assert found["model"] == load(BUILTIN).digest
     assert set(found["groups"]) <= GROUPS
     assert found["recordings"] >= 60
+
+
+@pytest.mark.parametrize("part", ["programs", "commands", "desktop", "pages"])
+def test_the_page_of_the_model_has_the_figures_of_the_look(part: str) -> None:
+    """The docs' table is written by hand: a column a part, of what the command wrote."""
+    figures = orjson.loads(LOOK.read_bytes())["figures"]
+    episodes, steps = figures[f"{part}, never seen"], figures[f"{part}, steps, never seen"]
+    wider = figures[f"{part}, never seen, at a risk of 15%"]
+    column = ["programs", "commands", "desktop", "pages"].index(part) + 1
+    lines = PAGE.read_text().split(HEADING)[1].splitlines()
+    rows = {cells[0]: cells[column] for cells in map(read_row, lines) if len(cells) == 5}
+    assert rows["episodes, groups"] == f"{episodes['cases']} of {episodes['groups']}"
+    for name, found in (("AUROC", episodes), ("steps: AUROC", steps)):
+        assert rows[name] == "{:.3f} [{:.3f}, {:.3f}]".format(*found["auroc"])
+    for name, found in (("ECE, 10 bins", episodes), ("steps: ECE", steps)):
+        assert rows[name] == "{:.3f} [{:.3f}, {:.3f}]".format(*found["ece"])
+    for name, found in (
+        ("at a stated risk of 5 %: wrong of answered", episodes),
+        ("at a stated risk of 15 %: wrong of answered", wider),
+        ("steps: wrong of answered, at 5 %", steps),
+    ):
+        interval = "{:.0f}, {:.0f} %".format(*(100 * end for end in found["wrong_interval"]))
+        assert rows[name] == f"{found['wrong']} of {found['answered']} [{interval}]"
+    assert rows["coverage"] == "{:.0f} % [{:.0f}, {:.0f}]".format(
+        *(100 * value for value in episodes["coverage"])
+    )
+
+
+def read_row(line: str) -> list[str]:
+    """The cells of a row of a table in Markdown."""
+    return [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
 
 
 @pytest.mark.parametrize("page", PAGES)
