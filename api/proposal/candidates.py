@@ -69,6 +69,7 @@ def candidates_of(
     states = list_set_states(log)
     elements = [one.element for one in states]
     repeated = list_repeated(log)
+    typed_over = _list_typed_over(log)
     yield from (_state(one) for one in states if by_path or "path" not in one.element)
     for event in list_done(log):
         if event.kind == "page.navigated":
@@ -78,7 +79,7 @@ def candidates_of(
             is_told = name_element(mapping(event.data.get("element"))) in elements
             if not is_told and not _opens_field(event, filled):
                 yield from _click(event, repeated, by_path=by_path)
-        elif event.kind in _MAKERS:
+        elif event.kind in _MAKERS and event.seq not in typed_over:
             yield from _MAKERS[event.kind](event, origin)
 
 
@@ -89,6 +90,23 @@ def list_done(log: Sequence[Event]) -> Iterator[Event]:
         began = began or event.kind == "step.began"
         if began and not event.data.get("baseline"):
             yield event
+
+
+def _list_typed_over(log: Sequence[Event]) -> frozenset[int]:
+    """List the events of values that a field had on the way to another one, while it was typed in:
+    nothing else was done between the two."""
+    found: set[int] = set()
+    before: tuple[object, int] | None = None
+    for event in log:
+        if event.kind == "element.clicked":
+            before = None
+        elif event.kind == "field.filled":
+            data = event.data
+            field = (data.get("tab"), data.get("frame"), data.get("field"))
+            if before is not None and before[0] == field and data.get("field") is not None:
+                found.add(before[1])
+            before = (field, event.seq)
+    return frozenset(found)
 
 
 def _list_filled(log: Sequence[Event]) -> frozenset[str]:

@@ -103,6 +103,11 @@ class ConditionSupport:
         return isinstance(role, str) and role in CHOICES
 
     @property
+    def is_switch(self) -> bool:
+        """Whether it is a switch, or a box that a page made itself, that stands as it was set."""
+        return "checked" in mapping(self.candidate.when.get("element_state"))
+
+    @property
     def is_by_path(self) -> bool:
         """Whether it names an element by its place in the page."""
         of_elements = (self.candidate.when.get(rule) for rule in ("element_clicked", *SETTINGS))
@@ -586,16 +591,20 @@ def _find_wanted(
 ) -> list[ConditionSupport]:
     """Return what every success filled in, chose or sent with a value of the instruction, of which
     the goal says nothing: failures that happened to do it too do not make it optional. What a
-    server accepted is asked for before what shows it."""
+    server accepted is asked for before what shows it. A switch that every success set is asked for
+    where no effect may carry it: what it is called need not stand in an instruction."""
     found: list[ConditionSupport] = []
     asked = [*goal]
+    has_effect = any(one.rule in EFFECTS or one.rule in ("all_of", "sequence") for one in goal)
     for one in sorted(milestones, key=lambda one: one.rule not in EFFECTS):
         values = [value for value in _list_set_values(one) if _is_wanted(value, instruction)]
         is_new = any(
             not any(stands_in_condition(value, other.candidate.when) for other in asked)
             for value in values
         )
-        if is_new and not any(one is other for other in asked):
+        if (is_new or (one.is_switch and not has_effect)) and not any(
+            one is other for other in asked
+        ):
             found.append(one)
             asked.append(one)
     return found
@@ -805,10 +814,17 @@ def _facts_of(support: ConditionSupport) -> Mapping[str, JsonValue]:
 
 
 def _most_specific(supports: Iterable[ConditionSupport]) -> list[ConditionSupport]:
-    """Keep of each family what says most: the lowest rank."""
+    """Keep of each family what says most: the lowest rank, and of several values of a field the one
+    that it had last."""
     best: dict[str, ConditionSupport] = {}
     for one in supports:
         known = best.get(one.candidate.family)
-        if known is None or one.candidate.rank < known.candidate.rank:
+        if known is None or one.candidate.rank < known.candidate.rank or _is_later(one, known):
             best[one.candidate.family] = one
     return list(best.values())
+
+
+def _is_later(value: ConditionSupport, known: ConditionSupport) -> bool:
+    """Return whether a field had a value after another one, in the successes' mean."""
+    is_same = value.candidate.rank == known.candidate.rank and value.rule == "field_filled"
+    return is_same and fmean(value.places) > fmean(known.places)

@@ -295,3 +295,52 @@ def test_an_exact_address_takes_the_place_of_its_own_operation() -> None:
         {"method": "POST", "url": "/boards/12/graphql", "body": {"operationName": name}}
         for name in ("Lock", "Move")
     ]
+
+
+def types(*values: str, field: str = "/note") -> list[Said]:
+    """A part of a page that is written in tells each value while it is typed."""
+    element = {"role": "textbox", "name": "Note", "tag": "div"}
+    data = {"tab": "T", "frame": "T", "element": element, "field": field, "trusted": True}
+    return [("field.filled", {**data, "value": value}) for value in values]
+
+
+SEND = [clicked("Send")]
+TYPED: dict[str, tuple[list[Steps], JsonObject]] = {
+    "in parts": ([[types("More ", "More pl", "More plants"), SEND]], {"value": "More plants"}),
+    "otherwise later": (
+        [[types("Less"), SEND, types("More"), SEND]],
+        {"value": "More"},
+    ),
+    "with one beginning": (
+        [[types("Mo", "More"), SEND], [types("Mo", "Money"), SEND]],
+        {"value": {"regex": "(?s).+"}},
+    ),
+    "in two fields": ([[types("a", field="/x"), types("b"), SEND]], {"value": "b"}),
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_field_is_asked_for_what_it_had_last(name: str) -> None:
+    good, held = TYPED[name]
+    runs = [recording(f"good-{n}", steps) for n, steps in enumerate(good)]
+    proposal = propose(runs, [], ORIGIN)
+    assert {"field_filled": {"field": "Note", **held}} in [
+        one.candidate.when for one in proposal.milestones
+    ]
+
+
+def test_a_switch_that_every_success_set_belongs_to_the_goal() -> None:
+    """The instruction need not name it as the page does."""
+    element = {"role": "switch", "name": "Send without my name", "tag": "span"}
+    data: dict[str, Any] = {"tab": "T", "frame": "T", "element": element, "key": "1"}
+    off, on = (
+        ("element.state_changed", {**data, "visible": True, "checked": False}),
+        (
+            "element.state_changed",
+            {**data, "visible": True, "checked": True},
+        ),
+    )
+    hidden = [("element.clicked", {**data, "trusted": True}), on]
+    proposal = propose_of([OPEN, hidden, SEND], [OTHER, hidden, SEND], "Be anonymous.", [off])
+    assert reaches(proposal, [OPEN, hidden, SEND])
+    assert not reaches(proposal, [OPEN, SEND])
