@@ -144,7 +144,11 @@ def propose(
     separating = _choose_goal(milestones, len(bad), notes)
     goal = [*separating, *_find_wanted(milestones, separating, instruction)]
     closing_click = _find_closing_click(milestones, goal)
-    goal += [] if closing_click is None else [closing_click]
+    if closing_click is not None:
+        as_set = _hold_until(closing_click, goal, good, bad, origin)
+        milestones = [as_set if one is closing_click else one for one in milestones]
+        closing_click = as_set
+        goal = [*goal, closing_click]
     guards = _choose_guards(supports, good, bad)
     unknown_steps = list(_count_unknown_steps([*good, *bad], origin, milestones))
     notes += [one.describe() for one in unknown_steps if one.unknown]
@@ -637,6 +641,26 @@ def _find_closing_click(
     clicks = [one for one in milestones if one.rule == "element_clicked"]
     is_last = bool(clicks) and all(_is_after(clicks[-1], one) for one in goal)
     return clicks[-1] if is_last else None
+
+
+def _hold_until(
+    click: ConditionSupport,
+    goal: Sequence[ConditionSupport],
+    good: Sequence[RecordedRun],
+    bad: Sequence[RecordedRun],
+    origin: str | None,
+) -> ConditionSupport:
+    """Return the condition that the switches of a goal stand so as a click is made, where all
+    successes meet it; else the click alone. Set back before it, they were not sent."""
+    switches: list[JsonValue] = [dict(one.candidate.when) for one in goal if one.is_switch]
+    if not switches or click.is_choice:
+        return click
+    whole: JsonValue = {"all_of": {"holding": True, "of": switches}}
+    first = switches[0] if len(switches) == 1 else whole
+    of: list[JsonValue] = [first, dict(click.candidate.when)]
+    joined = _join_conditions("sequence", of, click, {"holding": True})
+    [found] = _measure([joined], good, bad, origin)
+    return found if found.in_good == len(good) else click
 
 
 def _is_after(later: ConditionSupport, earlier: ConditionSupport) -> bool:

@@ -329,18 +329,46 @@ def test_a_field_is_asked_for_what_it_had_last(name: str) -> None:
     ]
 
 
-def test_a_switch_that_every_success_set_belongs_to_the_goal() -> None:
-    """The instruction need not name it as the page does."""
+def test_a_value_that_stood_while_something_was_done_is_told_too() -> None:
+    events = recording("run", [types("Le", "Less"), SEND, types("Mo", "More"), SEND]).events
+    found = [one.when.get("field_filled") for one in candidates_of(events, ORIGIN)]
+    values = [
+        value
+        for value in ("Le", "Less", "Mo", "More")
+        if {"field": "Note", "value": value} in found
+    ]
+    assert values == ["Less", "More"]
+
+
+def anonymous(value: bool) -> Said:
     element = {"role": "switch", "name": "Send without my name", "tag": "span"}
     data: dict[str, Any] = {"tab": "T", "frame": "T", "element": element, "key": "1"}
-    off, on = (
-        ("element.state_changed", {**data, "visible": True, "checked": False}),
-        (
-            "element.state_changed",
-            {**data, "visible": True, "checked": True},
-        ),
-    )
-    hidden = [("element.clicked", {**data, "trusted": True}), on]
-    proposal = propose_of([OPEN, hidden, SEND], [OTHER, hidden, SEND], "Be anonymous.", [off])
-    assert reaches(proposal, [OPEN, hidden, SEND])
-    assert not reaches(proposal, [OPEN, SEND])
+    return ("element.state_changed", {**data, "visible": True, "checked": value})
+
+
+HIDDEN = [*choose("switch", "Send without my name"), anonymous(value=True)]
+SHOWN = [*choose("switch", "Send without my name"), anonymous(value=False)]
+SWITCHED: dict[str, tuple[Steps, bool]] = {
+    "as recorded": ([OPEN, HIDDEN, SEND], True),
+    "in another order": ([HIDDEN, OPEN, SEND], True),
+    "never": ([OPEN, SEND], False),
+    "back again": ([OPEN, HIDDEN, SHOWN, SEND], False),
+    "back and forth": ([OPEN, HIDDEN, SHOWN, HIDDEN, SEND], True),
+    "too late": ([OPEN, SEND, HIDDEN], False),
+}
+
+
+@pytest.mark.parametrize("name", SWITCHED)
+def test_a_switch_that_every_success_set_belongs_to_the_goal(name: str) -> None:
+    """The instruction need not name it as the page does."""
+    steps, is_right = SWITCHED[name]
+    start = [anonymous(value=False)]
+    proposal = propose_of([OPEN, HIDDEN, SEND], [OTHER, HIDDEN, SEND], "Be unnamed.", start)
+    assert reaches(proposal, [start, *steps]) is is_right
+
+
+def test_a_switch_is_no_part_of_a_goal_whose_effect_may_carry_it() -> None:
+    sent = [[*SEND, sends("POST", "/answers", tools=tools)] for tools in ("good", "bad")]
+    start = [anonymous(value=False)]
+    proposal = propose_of([HIDDEN, sent[0]], [HIDDEN, sent[1]], "", start)
+    assert [one.rule for one in proposal.goal] == ["request_accepted"]

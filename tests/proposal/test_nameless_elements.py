@@ -94,16 +94,22 @@ def test_switches_stand_as_the_success_left_them_when_it_was_saved(name: str) ->
 
 def test_switches_are_told_without_a_failure_too() -> None:
     proposal = propose_of([DARK_ON, NEWS_OFF, *SAVED])
-    assert [one.candidate.when for one in proposal.goal] == [
+    switches = [
         {"element_state": {"role": "switch", "name": "Dark mode", "checked": True}},
         {"element_state": {"role": "switch", "path": "div:2>span:2", "checked": False}},
-        {"element_clicked": {"role": "button", "path": "button:1"}},
+    ]
+    whole = {"all_of": {"holding": True, "of": switches}}
+    save = {"element_clicked": {"role": "button", "path": "button:1"}}
+    assert [one.candidate.when for one in proposal.goal] == [
+        *switches,
+        {"sequence": {"holding": True, "of": [whole, save]}},
     ]
     assert [one.candidate.family for one in proposal.goal] == [
         "checked Dark mode",
         "unchecked Weekly newsletter",
-        "click button button:1",
+        "all together",
     ]
+    assert not reaches(proposal, DARK_ON, NEWS_OFF, DARK_OFF, *SAVED)
 
 
 RADIO = {"role": "radio", "name": "Blue", "tag": "div"}
