@@ -28,7 +28,7 @@ BROKEN_WORDS = """() => {
   const broken = [];
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     if (!node.parentElement.checkVisibility()) continue;
-    for (const word of node.data.matchAll(/[A-Za-z]{3,20}/g)) {
+    for (const word of node.data.matchAll(/(?<!\\w)[A-Za-z]{3,20}(?!\\w)/g)) {
       const range = document.createRange();
       range.setStart(node, word.index);
       range.setEnd(node, word.index + word[0].length);
@@ -38,7 +38,7 @@ BROKEN_WORDS = """() => {
   }
   return broken;
 }"""
-"""The words that go on in another line."""
+"""The words, not the letters of hashes, that go on in another line."""
 OPENED = ("episode.opened", {"task": "t", "digest": "d"})
 CLOSED = ("episode.closed", {"reason": "done"})
 
@@ -112,6 +112,11 @@ async def test_an_episode_without_a_daemon_says_so(site: Site, page: Page) -> No
     episode, _ = site.open(policy="alone")
     await page.goto(f"/episodes/{episode}")
     await expect(page.locator("#why")).to_contain_text("No daemon has begun")
+    waiting, token = site.open(policy="half-watched")
+    reason = "not watched: the daemon was given no --files"
+    site.tell(waiting, token, OPENED, ("gap.began", {"source": "files", "reason": reason}))
+    await page.goto(f"/episodes/{waiting}")
+    await expect(page.locator("#why")).to_contain_text("a source that observed nothing, and why")
 
 
 async def test_an_episode_is_found_opened_and_walked_by_keyboard(site: Site, page: Page) -> None:
