@@ -17,8 +17,9 @@ from itertools import chain
 from pathlib import Path
 
 from api.core.intervals import wilson
-from api.proposal.mining import RecordedRun, propose
+from api.proposal.mining import propose
 from api.proposal.slots import InstructionTemplate, NoTemplateError, find_template, read_values
+from api.proposal.support import RecordedRun
 from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.replay.task_tests import read_log
 from api.suggestions.event_values import find_origin

@@ -22,7 +22,8 @@ from typing import Any
 
 import orjson
 
-from api.proposal.mining import RecordedRun, propose
+from api.proposal.mining import propose
+from api.proposal.support import RecordedRun
 from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.tasks.task_files import check_task, load_task_yaml
 from benchmarks.proposal import PageCounts, count_verdict, share, sum_counts, write_into

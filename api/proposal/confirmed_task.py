@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from api.proposal.confirming import Confirmation, confirm, write_confirmed, written_draft_version
-from api.proposal.mining import RecordedRun, score_log
+from api.proposal.measuring import score_log
+from api.proposal.support import RecordedRun
 from api.proposal.tested_task import TestCandidate, choose_tests
 from api.proposal.writing import RecordingCounts
 from api.tasks.task_files import load_task_yaml

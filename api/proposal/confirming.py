@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from api.proposal.drafting import DRAFT_MARK, DRAFT_SUFFIX
-from api.proposal.mining import RecordedRun
 from api.proposal.reach import Reached, find_reached
+from api.proposal.support import RecordedRun
 from api.proposal.task_text import NotEditableError, TaskText
 from api.proposal.weighing import share_components
 from api.proposal.writing import RecordingCounts, write_flow

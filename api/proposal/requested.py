@@ -9,8 +9,8 @@ from typing import TypedDict, final
 
 from api.proposal.confirmed_task import confirm_with_tests
 from api.proposal.confirming import NotADraftError, NotConfirmedError
-from api.proposal.mining import Proposal, RecordedRun
 from api.proposal.slots import NoTemplateError
+from api.proposal.support import Proposal, RecordedRun
 from api.proposal.task_text import NotEditableError
 from api.proposal.tested_task import (
     HEAD_KEYS,

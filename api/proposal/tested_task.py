@@ -7,8 +7,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from api.proposal.mining import Proposal, RecordedRun, propose, score_log
+from api.proposal.measuring import score_log
+from api.proposal.mining import propose
 from api.proposal.slots import Values, find_template, read_values
+from api.proposal.support import Proposal, RecordedRun
 from api.proposal.writing import RecordingCounts, TaskHead, build_spec, write_proposal
 from api.replay.task_tests import Kind, find_fault
 from api.suggestions.event_values import split_address

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from api.proposal.mining import ConditionSupport, Proposal, list_anchors
+from api.proposal.ordering import list_anchors
 from api.proposal.slots import Values, fill_task
+from api.proposal.support import ConditionSupport, Proposal
 from api.proposal.weighing import EVEN_WEIGHTS, MilestoneWeight, share_components
 from api.tasks.task_files import check_task
 from detectors.model.json_value import JsonValue

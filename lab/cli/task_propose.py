@@ -13,8 +13,8 @@ from typing import Annotated
 from api.proposal.confirmed_task import confirm_with_tests
 from api.proposal.confirming import NotConfirmedError
 from api.proposal.drafting import TaskDraftError, draft_at_judge, find_named_origin
-from api.proposal.mining import RecordedRun
 from api.proposal.slots import NoTemplateError
+from api.proposal.support import RecordedRun
 from api.proposal.task_text import NotEditableError
 from api.proposal.tested_task import (
     NO_INSTRUCTION,

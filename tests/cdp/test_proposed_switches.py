@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from playwright.async_api import Page
 
-from api.proposal.mining import RecordedRun
+from api.proposal.support import RecordedRun
 from api.proposal.tested_task import ComparedRuns, propose_with_tests
 from api.tasks.task_files import load_task_yaml
 from detectors.engine.engine import Engine

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from api.attack.attack import attack, make_oracle
 from api.attack.report import fallen, finding
-from api.proposal.mining import RecordedRun
+from api.proposal.support import RecordedRun
 from api.proposal.tested_task import ComparedRuns, propose_with_tests
 from api.tasks.task_files import load_task_yaml
 from detectors.task.ruleset import compile_task

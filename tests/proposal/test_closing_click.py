@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from api.proposal.mining import RecordedRun, propose, score_log
+from api.proposal.measuring import score_log
+from api.proposal.mining import propose
+from api.proposal.support import RecordedRun
 from api.proposal.tested_task import ComparedRuns, propose_with_tests
 from api.tasks.task_files import load_task_yaml
 from detectors.task.ruleset import compile_task

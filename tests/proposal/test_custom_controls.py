@@ -11,7 +11,8 @@ import pytest
 
 from api.proposal.candidates import candidates_of
 from api.proposal.element_states import list_repeated
-from api.proposal.mining import Proposal, RecordedRun, propose
+from api.proposal.mining import propose
+from api.proposal.support import Proposal, RecordedRun
 from detectors.engine.engine import Engine
 from detectors.model.json_value import JsonObject
 from detectors.task.ruleset import compile_task

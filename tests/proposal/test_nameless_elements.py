@@ -10,7 +10,8 @@ import pytest
 
 from api.proposal.candidates import candidates_of
 from api.proposal.element_states import list_set_states
-from api.proposal.mining import Proposal, RecordedRun, propose
+from api.proposal.mining import propose
+from api.proposal.support import Proposal, RecordedRun
 from api.proposal.unusable import MAX_REASONS, list_unusable
 from detectors.engine.engine import Engine
 from detectors.model.json_value import JsonObject

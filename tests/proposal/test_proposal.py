@@ -14,7 +14,9 @@ import yaml
 
 from api.cli.main import main
 from api.proposal.candidates import candidates_of
-from api.proposal.mining import Proposal, RecordedRun, find_anchor, propose
+from api.proposal.mining import propose
+from api.proposal.ordering import find_anchor
+from api.proposal.support import Proposal, RecordedRun
 from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from api.suggestions.event_values import find_origin, read_body
 from detectors.model.codec import encode_event

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.cli.main import main
-from api.proposal.mining import RecordedRun, propose
+from api.proposal.mining import propose
 from api.proposal.slots import NoTemplateError, Values, find_template, read_values
+from api.proposal.support import RecordedRun
 from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from detectors.model.codec import encode_event
 from tests.support.logs import ORIGIN, Said, clicked, episode, filled, finished, log, went

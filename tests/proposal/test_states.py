@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from api.proposal.mining import Proposal, RecordedRun, propose
+from api.proposal.mining import propose
 from api.proposal.states import state_candidates
+from api.proposal.support import Proposal, RecordedRun
 from detectors.model.json_value import JsonObject
 from detectors.model.types import Event
 from tests.support.logs import ORIGIN, Said, clicked, episode, finished, log, went

@@ -12,7 +12,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.proposal.mining import RecordedRun, propose
+from api.proposal.mining import propose
+from api.proposal.support import RecordedRun
 from api.proposal.weighing import MilestoneWeight, share_components
 from api.proposal.writing import RecordingCounts, TaskHead, write_proposal
 from detectors.task.ruleset import Ruleset, compile_task
