@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.attack.scores import Oracle
 from api.rewards.event_text import telling
-from api.suggestions.event_values import read_body, reads_only
+from api.suggestions.event_values import reads_only
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event
 from detectors.sdk.request_facts import writes
@@ -43,5 +43,5 @@ def _is_act(event: Event) -> bool:
     if event.kind in _BY_HAND:
         return event.data.get("trusted") is True
     if event.kind == "request.finished":
-        return writes(event.data) and not reads_only(read_body(mapping(event.data.get("body"))))
+        return writes(event.data) and not reads_only(mapping(event.data.get("body")))
     return event.kind in _DONE

@@ -303,7 +303,7 @@ def _write(
         facts["redirect_to"] = open_text(redirect)
     sent = mapping(request.get("body"))
     body = read_body(sent)
-    if reads_only(body):
+    if reads_only(sent):
         return
     family = name_request(method, open_path, body)
     operation = {key: body[key] for key in (OPERATION,) if key in body}

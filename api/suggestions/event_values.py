@@ -14,6 +14,7 @@ from api.suggestions.drawn_texts import is_clock_reading, looks_drawn
 from detectors.matchers.values import BodyType, body_type, form_pairs
 from detectors.model.json_value import JsonValue, read_text
 from detectors.model.optional_values import without_none
+from detectors.model.safe_json import json_or_none, mapping
 from detectors.model.types import Event
 
 WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
@@ -28,6 +29,7 @@ OPERATION = "operationName"
 """The field of a body that says which of an address's operations (GraphQL) is asked for."""
 MAX_CHOSEN = 4
 """Texts and numbers of a list up to which each is read as a field."""
+_ASKS = re.compile(r"\s*query\b")
 _OF_THE_PAGE = frozenset(
     "formkey formbuildid sesskey viewstate viewstategenerator eventvalidation wpnonce nonce csrf"
     " xsrf csrfmiddlewaretoken csrftoken authenticitytoken requestverificationtoken idempotencykey"
@@ -74,10 +76,10 @@ def read_body(body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def reads_only(body: Mapping[str, JsonValue]) -> bool:
-    """Return whether a request with an operation's name asks and changes nothing, as its GraphQL
-    document says: such a document begins with ``query``."""
-    document = str(body.get("query", ""))
-    return OPERATION in body and re.match(r"query\b", document) is not None
+    """Return whether the request of a ``body`` with an operation's name asks and changes nothing,
+    as its GraphQL document says, however long: such a document begins with ``query``."""
+    fields = mapping(json_or_none(read_text(body, "text")))
+    return OPERATION in fields and _ASKS.match(str(fields.get("query"))) is not None
 
 
 def undeclared_type(body: Mapping[str, JsonValue]) -> BodyType | None:

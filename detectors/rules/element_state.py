@@ -105,10 +105,10 @@ def element_state(event: Event, world: World, args: ElementStateArgs) -> Iterato
         return
     is_element = _judge_element(data, args)
     is_there = judge_page(args.url, event, world)
-    is_of_class = _judge_class(data, args)
-    if is_element is False or is_of_class is False or is_there is False:
+    if is_element is False or is_there is False or not _stands_so(data, args):
         return
-    if not _stands_so(data, args):
+    is_of_class = _judge_class(data, args)
+    if is_of_class is False:
         return
     reading = Reading(1.0, shown_key("element", data))
     for there in reading_on_page(is_there, reading, event, world):

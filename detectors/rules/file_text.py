@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from detectors.matchers import TextMatch
+from detectors.matchers.masked_text import SEVERAL_WORDS
 from detectors.model.three_valued import any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
@@ -91,7 +92,7 @@ class FileTextArgs(ReadArgs):
 
 
 @rule(
-    version=5,
+    version=6,
     component="file",
     hears=("file.read",),
     args=FileTextArgs,
@@ -108,7 +109,8 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
     True until the file is read with another text, or is gone. A text that matched at the start
     earns nothing. Of a text that was cut only the beginning is known: `contains` and `starts_with`
     can match it, and where the rest decides the step is null. So it is where a secret decides
-    that the daemon masked in the text.
+    that the daemon masked in the text: a private key is several lines, and the `number` of what
+    stands below it is not known.
     """
     facts = facts_of(event, args)
     if facts is None:
@@ -116,9 +118,14 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
     cut = is_cut(event)
     parts = _parts(facts, args.unit, cut)
     more = may_go_on(facts, _HOLDERS[args.unit], cut) and args.unit != "whole"
-    if args.number is not None:
-        parts, more = pick_part(parts, args.number, more=more)
     masked = has_masked_facts(event)
+    if args.number is not None:
+        moved = _find_moved(parts, args.number) if masked and args.unit == "line" else []
+        if moved:
+            is_so = any_verdict(text_is(args.text, part, on, masked=True) for part, on in moved)
+            yield from tell_verdict(event, None if more or is_so is not False else False)
+            return
+        parts, more = pick_part(parts, args.number, more=more)
     verdict = any_verdict(
         (text_is(args.text, part, on, masked=masked) for part, on in parts),
         more=more or not facts,
@@ -140,6 +147,15 @@ def _parts(facts: Mapping[str, object], unit: str, cut: bool) -> list[tuple[str,
     if not isinstance(text, str):
         return []
     return [(text, cut)] if unit == "whole" else _lines(text, cut)
+
+
+def _find_moved(lines: list[tuple[str, bool]], number: int) -> list[tuple[str, bool]]:
+    """Return the lines of which each may be the one of that number, since the mask of a private key
+    before them stands for several; none where it is known which one that is."""
+    for place, (line, _) in enumerate(lines[:number]):
+        if SEVERAL_WORDS in line:
+            return lines[place:number]
+    return []
 
 
 def _lines(text: str, cut: bool) -> list[tuple[str, bool]]:

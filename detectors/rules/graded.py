@@ -79,7 +79,7 @@ class GradedArgs:
 
 
 @rule(
-    version=5,
+    version=6,
     component="goal",
     args=GradedArgs,
     hears_of=lambda args: (args.kind,),
@@ -110,11 +110,11 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
         raise UnseenError(hidden.reason, Reading(1.0, key))
     value = value_at(data, args.path)
     level = args.grade.level(value) or 0.0
-    if (
-        args.grade.way == "share" and level < 1 and is_masked(value)
-    ):  # an item of a list, of which some share is there
-        raise UnseenError(MASKED, Reading(1.0, key), Reading(level, key))
-    yield from reading_on_page(is_there, Reading(level, key), event, world)
+    reading = Reading(level, key)
+    if args.grade.way == "share" and level < 1 and is_masked(value):
+        # An item of a list, of which some share is there; none, where the page is not known.
+        raise UnseenError(MASKED, Reading(1.0, key), reading if is_there else None)
+    yield from reading_on_page(is_there, reading, event, world)
 
 
 def _is_asked_for(event: Event, args: GradedArgs) -> bool:

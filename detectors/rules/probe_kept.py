@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +43,7 @@ class ProbeKeptArgs:
 
 @rule(
     component="goal",
-    version=5,
+    version=6,
     hears=("probe.answered",),
     args=ProbeKeptArgs,
     index_args=lambda args: (args.probe,),
@@ -94,13 +95,17 @@ def _may_be_kept(before: object, now: object, args: ProbeKeptArgs) -> bool:
 
 
 def _rows_beyond(some: list[Any], others: list[Any], args: ProbeKeptArgs) -> list[object]:
-    """Return the rows of one answer that the other has not, but for those that may differ."""
-    known = {canonical(_row(row, args)) for row in others}
-    return [
-        row
-        for row in some
-        if canonical(_row(row, args)) not in known and _name_of(row, args) not in args.rows
-    ]
+    """Return the rows of one answer that the other has not, or has less often, but for those that
+    may differ."""
+    known = Counter(canonical(_row(row, args)) for row in others)
+    beyond: list[object] = []
+    for row in some:
+        told = canonical(_row(row, args))
+        if known[told]:
+            known[told] -= 1
+        elif _name_of(row, args) not in args.rows:
+            beyond.append(row)
+    return beyond
 
 
 def _is_excused(row: object, others: list[object], args: ProbeKeptArgs) -> bool:

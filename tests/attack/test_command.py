@@ -158,9 +158,10 @@ def test_an_oracle_of_which_nothing_is_known(
     assert "no milestone is paid; null: steps 0, 1, 2, 3, 4" in capsys.readouterr().err
 
 
-def operation(kind: str) -> Said:
+def operation(kind: str, fields: str = "id") -> Said:
     """A request of a GraphQL page: ``query`` asks, ``mutation`` changes something."""
-    text = orjson.dumps({"operationName": "Book", "query": f"{kind} Book {{ id }}"}).decode()
+    document = f"{kind} Book {{ {fields} }}"
+    text = orjson.dumps({"operationName": "Book", "query": document}).decode()
     body = {"text": text, "mime": "application/json"}
     return finished("POST", "/graphql", 200, body=body)
 
@@ -174,6 +175,7 @@ ACTS: dict[str, tuple[list[Said], bool]] = {
     "a request that reads": ([finished("GET", "/book", 200)], False),
     "an operation that writes": ([operation("mutation")], True),
     "an operation that asks": ([operation("query")], False),
+    "an operation that asks for much": ([operation("\n  query", "name " * 100)], False),
     "a page that opens": ([went("/thanks")], False),
     "nothing": ([], False),
 }

@@ -14,10 +14,13 @@ from detectors.matchers.masked_text import judge_running_text
 from detectors.model.kinds.limits import MAX_CLASSES
 from detectors.model.types import Reward
 from detectors.task.part_index import MIN_LEAVES
+from tests.detectors.tables_probes import PROBES, probed
 from tests.support.logs import Said, clicked, episode, filled, ruleset, run, titled, went
 
 CARD = "4111111111111111"
 SHOP = "Paid with ***"
+KEYED = "a\nkey=*** ***\non"
+"""A file with a private key, which is several lines."""
 STARRED = "Paid with *****"
 LABEL = f"Paid with {CARD}"
 ON_PAGE = {"tab": "T", "frame": "T"}
@@ -113,6 +116,10 @@ def packed(*names: str) -> Said:
     return file({"entries": entries, "count": len(entries)}, "facts")
 
 
+def line(number: int, text: str) -> dict[str, Any]:
+    return {"path": "a", "unit": "line", "number": number, "text": text}
+
+
 def clipboard(shown: str, **more: Any) -> Said:
     return "clipboard.changed", {"selection": "clipboard", "text": shown, "length": 9, **more}
 
@@ -183,6 +190,11 @@ TABLE: dict[str, tuple[str, dict[str, Any], Said, float | None]] = {
     "what stands in a file beside the mask": ("file_text", {"path": "a", "text": {"contains": "Paid"}}, file({"text": SHOP}, "facts"), 1.0),
     "asterisks of a file's own": ("file_text", {"path": "a", "text": {"contains": CARD}}, file({"text": SHOP}), 0.0),
     "a file that is cut": ("file_text", {"path": "a", "text": {"contains": CARD}}, file({"text": SHOP}, "facts", cut=True), None),
+    "a line below a private key": ("file_text", line(3, "on"), file({"text": KEYED}, "facts"), None),
+    "a line of a private key's file that is not there": ("file_text", line(3, "off"), file({"text": KEYED}, "facts"), 0.0),
+    "a line above a private key": ("file_text", line(1, "a"), file({"text": KEYED}, "facts"), 1.0),
+    "a line far below a private key": ("file_text", line(9, "on"), file({"text": KEYED}, "facts"), None),
+    "a line of asterisks": ("file_text", line(3, "on"), file({"text": KEYED}), 1.0),
     "a setting": ("file_value", {"path": "a", "at": ["pin"], "value": "7"}, file({"value": {"pin": "***", "n": 1}}, "facts"), None),
     "another setting": ("file_value", {"path": "a", "at": ["n"], "value": 2}, file({"value": {"pin": "***", "n": 1}}, "facts"), 0.0),
     "a number that is masked": ("file_value", {"path": "a", "at": ["pin"], "value": {"min": 1}}, file({"value": {"pin": "***"}}, "facts"), None),
@@ -287,3 +299,37 @@ def test_what_a_tool_gave_back_and_was_masked_is_not_known(
     )
     (reward,) = run(rules, *episode([call, back]))
     assert reward.reward == worth
+
+
+def test_a_share_of_a_masked_list_pays_nothing_where_the_page_is_not_known() -> None:
+    """What some of it is worth on the wanted page is not paid for one that may be another."""
+    kind, data = filled("Towns", ["Oslo", "***"])
+    graded = {
+        "kind": "field.filled",
+        "value": "value",
+        "grade": {"share": ["Oslo", "Rome"]},
+        "url": "/pay/card",
+    }
+    rules = ruleset(
+        {"id": "m", "component": "form", "when": {"graded": graded}}, weights={"form": 1}
+    )
+    (reward,) = run(rules, *episode([went("/pay/***"), (kind, data)]))
+    assert reward.reward is None
+    assert list(reward.milestones) == []
+
+
+def test_rows_of_a_probe_count_as_often_as_they_are_there() -> None:
+    """Two masked rows, of which one is now masked in part: it may be what it was."""
+    when = {
+        "all_of": {
+            "holding": True,
+            "of": [{"probe_kept": {"probe": "cart"}}, {"element_clicked": {"name": "Go"}}],
+        }
+    }
+    rules = ruleset(
+        {"id": "m", "component": "nav", "when": when}, weights={"nav": 1}, probes=PROBES
+    )
+    first, later = (probed([*rows]) for rows in (["***", "***"], ["***", "x***"]))
+    first[1]["when"] = "start"
+    (reward,) = run(rules, *episode([later, clicked("Go")], before=[first]))
+    assert reward.reward is None
