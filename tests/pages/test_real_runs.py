@@ -190,8 +190,9 @@ def test_a_miniwob_set(page: Page) -> None:
     is_accessible(page)
     shown(page, "/training?by=way")
     expect(page.locator("canvas")).not_to_have_count(0)
-    expect(page.locator("tbody tr", has_text="right")).to_contain_text("100.0%")
-    expect(page.locator("tbody tr", has_text="wrong")).to_contain_text("0.0%")
+    versions = page.get_by_role("region", name="Versions")
+    expect(versions.locator("tbody tr", has_text="right")).to_contain_text("100.0%")
+    expect(versions.locator("tbody tr", has_text="wrong")).to_contain_text("0.0%")
 
 
 def test_every_task_that_was_run_is_drawn(page: Page) -> None:
