@@ -103,6 +103,9 @@ def _list_typed_over(log: Sequence[Event]) -> frozenset[int]:
         elif event.kind == "field.filled":
             data = event.data
             field = (data.get("tab"), data.get("frame"), data.get("field"))
+            if data.get("trusted") is False and not data.get("value"):
+                before = None  # the page took what was typed, as at Enter
+                continue
             if before is not None and before[0] == field and data.get("field") is not None:
                 found.add(before[1])
             before = (field, event.seq)

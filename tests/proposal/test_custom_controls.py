@@ -305,6 +305,12 @@ def types(*values: str, field: str = "/note") -> list[Said]:
     return [("field.filled", {**data, "value": value}) for value in values]
 
 
+def taken(value: str) -> list[Said]:
+    """The page takes what was typed out of its field, as at Enter."""
+    [(kind, data)] = types("")
+    return [*types(value), (kind, {**data, "trusted": False})]
+
+
 SEND = [clicked("Send")]
 TYPED: dict[str, tuple[list[Steps], JsonObject]] = {
     "in parts": ([[types("More ", "More pl", "More plants"), SEND]], {"value": "More plants"}),
@@ -317,6 +323,7 @@ TYPED: dict[str, tuple[list[Steps], JsonObject]] = {
         {"value": {"regex": "(?s).+"}},
     ),
     "in two fields": ([[types("a", field="/x"), types("b"), SEND]], {"value": "b"}),
+    "and taken by the page": ([[taken("Milk"), SEND]], {"value": "Milk"}),
 }
 
 
