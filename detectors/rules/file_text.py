@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from detectors.matchers import TextMatch
-from detectors.matchers.masked_text import SEVERAL_WORDS
+from detectors.matchers.masked_text import MASK, SEVERAL_WORDS
+from detectors.model.safe_json import json_or_none
 from detectors.model.three_valued import any_verdict
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
@@ -92,7 +93,7 @@ class FileTextArgs(ReadArgs):
 
 
 @rule(
-    version=6,
+    version=7,
     component="file",
     hears=("file.read",),
     args=FileTextArgs,
@@ -110,7 +111,7 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
     earns nothing. Of a text that was cut only the beginning is known: `contains` and `starts_with`
     can match it, and where the rest decides the step is null. So it is where a secret decides
     that the daemon masked in the text: a private key is several lines, and the `number` of what
-    stands below it is not known.
+    stands below it is not known, nor how a text of JSON was written.
     """
     facts = facts_of(event, args)
     if facts is None:
@@ -119,6 +120,8 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
     parts = _parts(facts, args.unit, cut)
     more = may_go_on(facts, _HOLDERS[args.unit], cut) and args.unit != "whole"
     masked = has_masked_facts(event)
+    if masked and args.unit in ("whole", "line") and _is_written_anew(facts.get("text")):
+        yield from tell_verdict(event, None)
     if args.number is not None:
         moved = _find_moved(parts, args.number) if masked and args.unit == "line" else []
         if moved:
@@ -147,6 +150,14 @@ def _parts(facts: Mapping[str, object], unit: str, cut: bool) -> list[tuple[str,
     if not isinstance(text, str):
         return []
     return [(text, cut)] if unit == "whole" else _lines(text, cut)
+
+
+def _is_written_anew(text: object) -> bool:
+    """Whether a text is JSON in which the daemon masked something: it writes that without the white
+    space of the file."""
+    if not isinstance(text, str) or MASK not in text or text.lstrip()[:1] not in ("{", "["):
+        return False
+    return json_or_none(text) is not None
 
 
 def _find_moved(lines: list[tuple[str, bool]], number: int) -> list[tuple[str, bool]]:

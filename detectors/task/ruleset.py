@@ -39,7 +39,7 @@ from detectors.task.probes import probe_plan
 from detectors.task.source_dependencies import depends_on
 from detectors.task.task_json import task_to_json
 
-ENGINE_VERSION = 43
+ENGINE_VERSION = 44
 """Raised whenever the same log and task would give another reward than before."""
 
 

@@ -21,6 +21,8 @@ CARD = "4111111111111111"
 SHOP = "Paid with ***"
 KEYED = "a\nkey=*** ***\non"
 """A file with a private key, which is several lines."""
+PINNED = '{"a":1,"pin":"***"}'
+"""A text of JSON as the daemon writes it where it masked something: in one line, without spaces."""
 STARRED = "Paid with *****"
 LABEL = f"Paid with {CARD}"
 ON_PAGE = {"tab": "T", "frame": "T"}
@@ -194,6 +196,9 @@ TABLE: dict[str, tuple[str, dict[str, Any], Said, float | None]] = {
     "a line of a private key's file that is not there": ("file_text", line(3, "off"), file({"text": KEYED}, "facts"), 0.0),
     "a line above a private key": ("file_text", line(1, "a"), file({"text": KEYED}, "facts"), 1.0),
     "a line far below a private key": ("file_text", line(9, "on"), file({"text": KEYED}, "facts"), None),
+    "a line of JSON that was written anew": ("file_text", line(2, '  "a": 1,'), file({"text": PINNED}, "facts"), None),
+    "what JSON that was written anew contains": ("file_text", {"path": "a", "text": {"contains": '"a":1'}}, file({"text": PINNED}, "facts"), None),
+    "JSON with asterisks": ("file_text", {"path": "a", "text": {"contains": '"a":1'}}, file({"text": PINNED}), 1.0),
     "a line of asterisks": ("file_text", line(3, "on"), file({"text": KEYED}), 1.0),
     "a setting": ("file_value", {"path": "a", "at": ["pin"], "value": "7"}, file({"value": {"pin": "***", "n": 1}}, "facts"), None),
     "another setting": ("file_value", {"path": "a", "at": ["n"], "value": 2}, file({"value": {"pin": "***", "n": 1}}, "facts"), 0.0),
