@@ -79,7 +79,7 @@ def list_set_states(log: Sequence[Event]) -> list[SetState]:
 def list_repeated(log: Sequence[Event]) -> frozenset[tuple[str, ...]]:
     """List the roles and names that several elements of a page have at once, as the stars of each
     picture of a gallery do: a condition on one of them is met by any."""
-    standing: dict[tuple[object, ...], set[object]] = {}
+    standing: dict[tuple[object, ...], set[str]] = {}
     repeated: set[tuple[str, ...]] = set()
     for event in log:
         data = event.data
@@ -89,10 +89,11 @@ def list_repeated(log: Sequence[Event]) -> frozenset[tuple[str, ...]]:
         if event.kind != "element.state_changed" or "name" not in facts:
             continue
         named = tuple(facts.values())
-        keys = standing.setdefault((data.get("tab"), data.get("frame"), named), set())
-        keys.discard(data.get("key"))
+        place = (str(data.get("tab")), str(data.get("frame")), named)
+        keys, key = standing.setdefault(place, set()), str(data.get("key"))
+        keys.discard(key)
         if data.get("visible"):
-            keys.add(data.get("key"))
+            keys.add(key)
         if len(keys) > 1:
             repeated.add(named)
     return frozenset(repeated)

@@ -85,8 +85,9 @@ class _Address:
             return True if is_sure and not self.base.none else None
         if is_so:
             return True
-        if is_made_of(self.base, split_at_masks(base_of(place, encoded))):
-            return None
+        written = base_of(place, encoded)
+        if not written or is_made_of(self.base, split_at_masks(written)):
+            return None  # without a written address the masked part may be its scheme and host
         # A part in base64 is none of the path, and a masked one may be such a part.
         shown = "/".join(one for one in place.split("/") if MASK not in one)
         can_be = encoded and self.base == base_of(shown, encoded)

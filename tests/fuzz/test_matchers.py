@@ -98,6 +98,7 @@ def test_no_kind_of_matcher_is_left_out() -> None:
 @settings(max_examples=examples(60))
 @given(MADE_UP)
 @example("1" + "0" * 28 + "H")  # hours with more digits than a decimal's precision
+@example("/***")  # an address of which the daemon masked scheme and host
 def test_a_made_up_text_gets_an_answer(name: str, text: str) -> None:
     """The same one again, and nothing is caught on the way: a matcher that throws is to be
     mended."""
