@@ -6,7 +6,7 @@ Pure. A native box is a field, and `field.filled` says how it was set.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from api.suggestions.event_values import short_text
@@ -54,26 +54,32 @@ def list_set_states(log: Sequence[Event]) -> list[SetState]:
     began = False
     for event in log:
         began = began or event.kind == "step.began"
-        element = mapping(event.data.get("element"))
-        facts = name_element(element)
-        if event.kind != "element.state_changed" or not facts or element.get("tag") == "input":
+        if event.kind != "element.state_changed":
             continue
-        if tuple(facts.values()) in repeated:
-            continue
-        for state in _SET:
-            value = event.data.get(state)
-            if not isinstance(value, bool):
+        for one in _read_states(event, labels):
+            named = tuple(one.element.values())
+            if named in repeated:
                 continue
-            key = (*facts.values(), state)
-            first.setdefault(key, value)
+            first.setdefault((*named, one.state), one.value)
             if began:
-                label = _label(facts, labels)
-                last[key] = SetState(facts, label, state, value, event.seq)
+                last[*named, one.state] = one
     return [
         one
         for key, one in last.items()
         if one.value is not first[key] and (one.value or one.element.get("role") != "radio")
     ]
+
+
+def _read_states(event: Event, labels: Mapping[str, str]) -> Iterator[SetState]:
+    """Yield the states that an event tells of an element that is no native field."""
+    element = mapping(event.data.get("element"))
+    facts = name_element(element)
+    if not facts or element.get("tag") == "input":
+        return
+    for state in _SET:
+        value = event.data.get(state)
+        if isinstance(value, bool):
+            yield SetState(facts, _label(facts, labels), state, value, event.seq)
 
 
 def list_repeated(log: Sequence[Event]) -> frozenset[tuple[str, ...]]:

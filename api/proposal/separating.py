@@ -68,18 +68,27 @@ def hold_all_set(
     if not bad or has_effect or not set_before or not deeds:
         return []
     conditions: list[JsonValue] = [dict(one.candidate.when) for one in set_before]
-    last = dict(deeds[-1].candidate.when)
-    whole: JsonValue = {"all_of": {"holding": True, "of": conditions}}
-    first = whole if len(conditions) > 1 else conditions[0]
+    wholes = _join_with_last_deed(conditions, deeds)
+    return keep_separating(wholes, good, bad, origin)[:1]
+
+
+def _join_with_last_deed(
+    conditions: list[JsonValue], deeds: Sequence[ConditionSupport]
+) -> list[tuple[TaskCandidate, str]]:
+    """Return the conditions that all of ``conditions`` hold as the last deed is done, and at the
+    same time as it, in any order."""
+    last_deed, holding = deeds[-1], {"holding": True}
     saves = _list_saves(deeds)
-    candidates = [
-        join_conditions("sequence", [first, last], deeds[-1], {"holding": True}),
-        join_conditions("all_of", [*conditions, last], deeds[-1], {"holding": True}),
-    ]
     if len(saves) > 1:  # a page that saves each field by itself has no last deed
         together: list[JsonValue] = [*conditions, *(dict(one.candidate.when) for one in saves)]
-        candidates = [join_conditions("all_of", together, deeds[-1], {"holding": True})]
-    return keep_separating(candidates, good, bad, origin)[:1]
+        return [join_conditions("all_of", together, last_deed, holding)]
+    last = dict(last_deed.candidate.when)
+    whole: JsonValue = {"all_of": {"holding": True, "of": conditions}}
+    first = whole if len(conditions) > 1 else conditions[0]
+    return [
+        join_conditions("sequence", [first, last], last_deed, holding),
+        join_conditions("all_of", [*conditions, last], last_deed, holding),
+    ]
 
 
 def _list_saves(deeds: Sequence[ConditionSupport]) -> list[ConditionSupport]:

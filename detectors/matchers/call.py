@@ -85,13 +85,17 @@ class _Address:
             return True if is_sure and not self.base.none else None
         if is_so:
             return True
-        written = base_of(place, encoded)
-        if not written or is_made_of(self.base, split_at_masks(written)):
-            return None  # without a written address the masked part may be its scheme and host
-        # A part in base64 is none of the path, and a masked one may be such a part.
-        shown = "/".join(one for one in place.split("/") if MASK not in one)
-        can_be = encoded and self.base == base_of(shown, encoded)
-        return None if can_be else False
+        return None if _may_be_at(self.base, place, encoded) else False
+
+
+def _may_be_at(base: str, place: str, encoded: bool) -> bool:
+    """Whether a place of which the daemon masked a part may be the one that ``base`` names."""
+    written = base_of(place, encoded)
+    if not written or is_made_of(base, split_at_masks(written)):
+        return True  # without a written address the masked part may be its scheme and host
+    # A part in base64 is none of the path, and a masked one may be such a part.
+    shown = "/".join(one for one in place.split("/") if MASK not in one)
+    return encoded and base == base_of(shown, encoded)
 
 
 @dataclass(frozen=True, slots=True)

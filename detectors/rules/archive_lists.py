@@ -58,10 +58,14 @@ def archive_lists(event: Event, world: World, args: ArchiveListsArgs) -> Iterato
     expected = {_plain(name) for name in args.names}
     if args.only and (others or not files <= expected):
         return
-    if expected <= files and not args.only:
-        yield from tell_verdict(event, True)
-    else:
-        yield from tell_verdict(event, expected <= files if is_whole else None)
+    yield from tell_verdict(event, _judge(args, expected <= files, is_whole))
+
+
+def _judge(args: ArchiveListsArgs, has_all: bool, is_whole: bool) -> bool | None:
+    """Whether the archive lists what it is to; None where the rest of a list that was not told
+    whole decides."""
+    is_known = is_whole or (has_all and not args.only)
+    return has_all if is_known else None
 
 
 def _is_list(facts: Mapping[str, object], cut: bool) -> bool:

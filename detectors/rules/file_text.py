@@ -116,24 +116,38 @@ def file_text(event: Event, world: World, args: FileTextArgs) -> Iterator[Readin
     facts = facts_of(event, args)
     if facts is None:
         return
-    cut = is_cut(event)
-    parts = _parts(facts, args.unit, cut)
-    more = may_go_on(facts, _HOLDERS[args.unit], cut) and args.unit != "whole"
-    masked = has_masked_facts(event)
-    if masked and args.unit in ("whole", "line") and _is_written_anew(facts.get("text")):
-        yield from tell_verdict(event, None)
-    if args.number is not None:
-        moved = _find_moved(parts, args.number) if masked and args.unit == "line" else []
-        if moved:
-            is_so = any_verdict(text_is(args.text, part, on, masked=True) for part, on in moved)
-            yield from tell_verdict(event, None if more or is_so is not False else False)
-            return
-        parts, more = pick_part(parts, args.number, more=more)
-    verdict = any_verdict(
-        (text_is(args.text, part, on, masked=masked) for part, on in parts),
-        more=more or not facts,
-    )
+    cut, masked = is_cut(event), has_masked_facts(event)
+    verdict = _judge_masked(args, facts, cut) if masked else _judge(args, facts, cut, masked=False)
     yield from tell_verdict(event, verdict if cut or masked else bool(verdict))
+
+
+def _judge(
+    args: FileTextArgs, facts: Mapping[str, object], cut: bool, *, masked: bool
+) -> bool | None:
+    """Whether one of the parts that are asked for matches; None where that hangs on what was cut or
+    masked."""
+    parts, more = _parts(facts, args.unit, cut), _may_have_more(args, facts, cut)
+    if args.number is not None:
+        parts, more = pick_part(parts, args.number, more=more)
+    told = (text_is(args.text, part, on, masked=masked) for part, on in parts)
+    return any_verdict(told, more=more or not facts)
+
+
+def _judge_masked(args: FileTextArgs, facts: Mapping[str, object], cut: bool) -> bool | None:
+    """As `_judge`, of a text in which the daemon masked something: that may have moved lines."""
+    if args.unit in ("whole", "line") and _is_written_anew(facts.get("text")):
+        return None
+    if args.number is not None and args.unit == "line":
+        moved = _find_moved(_parts(facts, args.unit, cut), args.number)
+        is_so = any_verdict(text_is(args.text, part, on, masked=True) for part, on in moved)
+        if moved:
+            return None if _may_have_more(args, facts, cut) or is_so is not False else False
+    return _judge(args, facts, cut, masked=True)
+
+
+def _may_have_more(args: FileTextArgs, facts: Mapping[str, object], cut: bool) -> bool:
+    """Whether there may be further parts than those that were told."""
+    return may_go_on(facts, _HOLDERS[args.unit], cut) and args.unit != "whole"
 
 
 def _parts(facts: Mapping[str, object], unit: str, cut: bool) -> list[tuple[str, bool]]:

@@ -109,12 +109,16 @@ def graded(event: Event, world: World, args: GradedArgs) -> Iterator[Reading]:
     if judged is None or hidden.hides(args.path):
         raise UnseenError(hidden.reason, Reading(1.0, key))
     value = value_at(data, args.path)
-    level = args.grade.level(value) or 0.0
-    reading = Reading(level, key)
-    if args.grade.way == "share" and level < 1 and is_masked(value):
+    reading = Reading(args.grade.level(value) or 0.0, key)
+    if _hangs_on_mask(args, reading.level, value):
         # An item of a list, of which some share is there; none, where the page is not known.
         raise UnseenError(MASKED, Reading(1.0, key), reading if is_there else None)
     yield from reading_on_page(is_there, reading, event, world)
+
+
+def _hangs_on_mask(args: GradedArgs, level: float, value: object) -> bool:
+    """Whether a share of a list may be larger by an item that the daemon masked."""
+    return args.grade.way == "share" and level < 1 and is_masked(value)
 
 
 def _is_asked_for(event: Event, args: GradedArgs) -> bool:
