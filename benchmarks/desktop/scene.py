@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,6 +118,14 @@ def make_gone(kept: Iterable[str]) -> dict[str, Any]:
 def text_of(path: Path) -> str:
     """A file's text without spaces at its ends; an empty one where there is no such file."""
     return path.read_text(errors="replace").strip() if path.is_file() else ""
+
+
+def holds_json(path: Path, wanted: object) -> bool:
+    """Whether a file is JSON with this value."""
+    try:
+        return bool(json.loads(text_of(path)) == wanted)
+    except ValueError:
+        return False
 
 
 def folder_scene(

@@ -16,6 +16,7 @@ from benchmarks.desktop.scene import (
     Act,
     Scene,
     folder_scene,
+    holds_json,
     make_gone,
     shell,
     text_of,
@@ -188,11 +189,7 @@ def setting(seed: int, draw: random.Random) -> Scene:
     )
 
     def succeeded(folder: Path, answered: str) -> bool:
-        try:
-            held = json.loads(text_of(folder / name) or "{}")
-        except ValueError:
-            return False
-        return bool(held == {"owner": person, "city": city})
+        return holds_json(folder / name, {"owner": person, "city": city})
 
     before = {name: json.dumps({"owner": "nobody", "city": city}) + "\n"}
     return folder_scene("json", "setting", seed, said, when, ways, before, succeeded)

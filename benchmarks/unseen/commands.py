@@ -20,6 +20,7 @@ from benchmarks.desktop.scene import (
     Act,
     Scene,
     folder_scene,
+    holds_json,
     shell,
     text_of,
 )  # fmt: skip
@@ -140,10 +141,7 @@ def changing(seed: int, draw: random.Random) -> Scene:
     )
 
     def succeeded(folder: Path, answered: str) -> bool:
-        try:
-            return bool(json.loads(text_of(folder / name)) == {"owner": person, "city": new})
-        except ValueError:
-            return False
+        return holds_json(folder / name, {"owner": person, "city": new})
 
     before = {name: json.dumps({"owner": person, "city": old}) + "\n"}
     return folder_scene("jq", "changing", seed, said, when, ways, before, succeeded)
