@@ -1,53 +1,42 @@
-"""Tasks for desktop programs that no earlier recording has: editors, a file manager,
-calculators."""
+"""Tasks for desktop programs that no recording of `benchmarks.scenes` or `benchmarks.desktop` has."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 
 from benchmarks.desktop import editors, managers
 from benchmarks.desktop.scene import Scene, keys
+from benchmarks.scenes.programs import Make, calculate_with, edit_with, manage_with
 
-Make = Callable[[str, int, random.Random], Scene]
-EDITORS: dict[str, tuple[tuple[str, ...], Make]] = {
-    "geany": (("geany", "--new-instance", "--no-session", "--no-terminal"), editors.adding),
-    "gnome-text-editor": (("gnome-text-editor", "--standalone"), editors.writing),
-    "scite": (("scite",), editors.replacing),
+EDITORS: dict[str, tuple[tuple[str, ...], tuple[Make, ...]]] = {
+    "bluefish": (("bluefish", "--newwindow"), (editors.replacing,)),
 }
 """Their commands, and what is done with each."""
-MANAGER = "pcmanfm-qt"
-CALCULATORS = {"mate-calc": "Calculator", "speedcrunch": "SpeedCrunch"}
-YES = keys("alt+y")
+MANAGERS: dict[str, tuple[str, ...]] = {
+    "caja": ("caja", "--no-desktop", "--browser", "--geometry=1100x700"),
+    "nemo": ("nemo", "--geometry=1100x700"),
+}
+"""Their commands: windows so wide that the icons stand in one row."""
+CALCULATORS = {"qalculate-gtk": "Qalculate"}
+LOOK = keys("ctrl+Home ctrl+End")
+WAIT = (keys("Escape"), keys("Home"))
 
 
-def editing(program: str, seed: int, draw: random.Random) -> Scene:
-    """What an editor that was recorded before did, done with one that was not."""
-    command, make = EDITORS[program]
-    scene = _rename(make("mousepad", seed, draw), "mousepad", program)
-    return replace(scene, command=(*command, scene.command[-1]))
+def editing(program: str, make: Make, seed: int, draw: random.Random) -> Scene:
+    """What an editor that was recorded before did, done with one that was not; then a look at what it
+    shows, since it may write a file after the step that saves it."""
+    scene = edit_with(EDITORS[program][0], make("mousepad", seed, draw))
+    return replace(scene, ways={way: (*acts, LOOK) for way, acts in scene.ways.items()})
 
 
-def managing(make: Make, seed: int, draw: random.Random) -> Scene:
-    """The same of a file manager, in which Return does not answer yes to its question."""
-    scene = _rename(make("pcmanfm", seed, draw), "pcmanfm", MANAGER)
-    ways = scene.ways
-    if make is managers.deleting:
-        ways = {
-            way: tuple(YES if act == managers.CONFIRM else act for act in acts)
-            for way, acts in ways.items()
-        }
-    return replace(scene, command=(MANAGER, scene.command[-1]), ways=ways)
+def managing(program: str, make: Make, seed: int, draw: random.Random) -> Scene:
+    """The same of a file manager, which is given keys that change nothing until it shows its icons."""
+    scene = manage_with(MANAGERS[program], make("pcmanfm", seed, draw))
+    return replace(scene, ways={way: (*WAIT, *acts) for way, acts in scene.ways.items()})
 
 
 def calculating(program: str, seed: int, draw: random.Random) -> Scene:
     """The same of a calculator."""
-    scene = _rename(managers.calculating("galculator", seed, draw), "galculator", program)
-    return replace(scene, command=(program,), title=CALCULATORS[program])
-
-
-def _rename(scene: Scene, old: str, program: str) -> Scene:
-    """Return the scene as one of another program."""
-    name = str(scene.task["id"]).replace(old, program)
-    return replace(scene, program=program, task={**scene.task, "id": name})
+    scene = managers.calculating("galculator", seed, draw)
+    return calculate_with(program, CALCULATORS[program], scene)

@@ -1,4 +1,4 @@
-"""The pages of this folder on loopback, and what they sent: how things stand in the end."""
+"""The pages of a folder on loopback, and what they sent: how things stand in the end."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 import orjson
 
-PAGES = Path(__file__).with_name("pages")
-
 
 class PageSite(ThreadingHTTPServer):
-    """``data``: what a page begins with; ``state``: what was sent last, None for nothing."""
+    """``folder`` has the pages; ``data``: what a page begins with; ``state``: what was sent last, None
+    for nothing."""
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.folder = folder
         self.data: Any = None
         self.state: Any = None
 
@@ -43,8 +43,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._say(200, b'{"ok":true}', "application/json")
 
     def do_GET(self) -> None:
-        file = PAGES / f"{self.path.split('?')[0].strip('/')}.html"
-        if file.parent != PAGES or not file.is_file():
+        folder = self.server.folder
+        file = folder / f"{self.path.split('?')[0].strip('/')}.html"
+        if file.parent != folder or not file.is_file():
             self._say(404, b"", "text/html")
             return
         page = file.read_bytes().replace(b"DATA", orjson.dumps(self.server.data))
@@ -62,9 +63,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve_pages() -> Iterator[PageSite]:
-    """The site, while it runs."""
-    with PageSite() as site:
+def serve_pages(folder: Path) -> Iterator[PageSite]:
+    """The site of the pages in a folder, while it runs."""
+    with PageSite(folder) as site:
         thread = threading.Thread(target=site.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
