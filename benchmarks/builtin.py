@@ -1,12 +1,14 @@
-"""`python -m benchmarks.builtin DESKTOP BROWSER`: train the model that is in the package, and say how
-good it is.
+"""`python -m benchmarks.builtin DESKTOP BROWSER SCENES`: train the model that is in the package, and say
+how good it is.
 
-DESKTOP and BROWSER are folders that `benchmarks.desktop.record` and `benchmarks.miniwob.record`
-made. A third of the programs, and a third of the families of pages, is kept: nothing is trained,
-calibrated or chosen on it. What the package's model kept before stays kept, and what it was trained
-on can't be kept any more: of the groups that are new a third is kept, by a hash of their names. Without ``--last-look`` only groups of the other two thirds are left out
-in turn and measured. With it the kept third is measured once, by the model that goes into the
-package, and its figures stand in the model's card and, with ``--write``, in api/stages/model/builtin.
+DESKTOP, BROWSER and SCENES are folders that `benchmarks.desktop.record`, `benchmarks.miniwob.record` and
+`benchmarks.scenes.record` made. A third of the programs of DESKTOP, and a third of the families of
+pages of BROWSER, is kept: nothing is trained, calibrated or chosen on it. What the package's model
+kept before stays kept, and what it was trained on can't be kept any more: of the groups that are new a third is kept, by a hash of
+their names. Of SCENES nothing is kept: `benchmarks.unseen` has other scenes of that kind. Without ``--last-look`` only
+groups of training are left out in turn and measured. With it the kept third is measured once, by the
+model that goes into the package, and its figures stand in the model's card and, with ``--write``, in
+api/stages/model/builtin.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ NOT_FOR = (
     "No policy trained on it alone: a policy that is optimised against it finds what it can't see.",
 )
 BLIND = (
-    "Pages as trees of roles and names (a task's observations) are recorded and not read.",
+    "What a page sent, where no rule of the task reads the bodies of its requests, but for forms.",
     "Canvases, games and terminals without accessibility, but for the hash of their picture.",
     "What a program keeps in memory alone, and files outside the observed folders.",
     "What must be worked out: a sum, an order, a date, a count, a shape.",
@@ -94,15 +96,17 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("desktop", type=Path)
     parser.add_argument("browser", type=Path)
+    parser.add_argument("scenes", type=Path)
     parser.add_argument("--last-look", action="store_true", help="measure the kept third, once")
     parser.add_argument("--write", action="store_true", help="write the model into the package")
     given = parser.parse_args(argv)
     parts = {
         "desktop": preferences_of_index(given.desktop / "episodes.jsonl"),
         "browser": preferences_of_index(given.browser / "episodes.jsonl"),
+        "scenes": preferences_of_index(given.scenes / "episodes.jsonl"),
     }
     former = read_former()
-    kept = {name: kept_groups(_groups(part), former) for name, part in parts.items()}
+    kept = {name: kept_groups(_groups(parts[name]), former) for name in ("desktop", "browser")}
     gone = set().union(*kept.values())
     both = _joined(list(parts.values()))
     learner = Learner(_without(both, gone))
@@ -114,7 +118,8 @@ def main(argv: list[str]) -> int:
         table = Learner(both)
         for risk, suffix in RISKS:
             cases = [case for one in MEASURED for case in cases_of(table, model, gone, risk, one)]
-            figures |= report_parts(measured_of, cases, f"kept{suffix}", risk)
+            kept_parts = {name: ids for name, ids in measured_of.items() if "scenes" not in name}
+            figures |= report_parts(kept_parts, cases, f"kept{suffix}", risk)
     print_figures(figures)
     if given.write:
         _write(model, figures, kept, parts)
@@ -135,7 +140,17 @@ def _find_measured(parts: dict[str, PreferenceSet], seen: set[str]) -> dict[str,
     browser = found["browser"]
     found |= {"browser, seen": browser & seen, "browser, probed": browser - seen}
     steps = {f"{name}, steps": measured_ids(part, MEASURED[1]) for name, part in parts.items()}
-    return found | steps
+    found |= steps
+    pages = {one.id for one in parts["scenes"].outcomes if is_scene_page(one.trajectory.group)}
+    for name in ("scenes", "scenes, steps"):
+        ids = found.pop(name)
+        found |= {f"{name}, pages": ids & pages, f"{name}, programs": ids - pages}
+    return found
+
+
+def is_scene_page(group: str) -> bool:
+    """Whether a group of SCENES is a page; the others are programs and commands."""
+    return group.startswith("scenes/")
 
 
 def report_parts(
@@ -206,7 +221,9 @@ def _write(
         "recordings": {
             name: len(set(map(_recording, part.outcomes))) for name, part in parts.items()
         },
-        "made by": ["python -m benchmarks.desktop.record", "python -m benchmarks.miniwob.record"],
+        "made by": [
+            f"python -m benchmarks.{name}.record" for name in ("desktop", "miniwob", "scenes")
+        ],
     }
     card["kept"] = {name: sorted(groups) for name, groups in kept.items()}
     card["figures"] = {

@@ -3,7 +3,8 @@
 
 The model is the one in the package, as it is: nothing is trained, calibrated or chosen. Recordings of
 a group that the model was trained on, or that it was measured on before, are refused. The figures are
-printed and written beside the model, into ``last_look.json``, with the model's digest. A second look
+printed and written beside the model, into ``last_look.json``, with the model's digest and with the kinds
+of cases of which surely more answers were wrong than stated: the service answers none of these. A second look
 at the same model is refused there, unless it is written somewhere else.
 """
 
@@ -19,7 +20,9 @@ from typing import Any
 import numpy as np
 import orjson
 
+from api.stages.model.calibration import CaseKind
 from api.stages.model.folder import BUILTIN, Model, load
+from api.stages.model.folder import LOOK as NAME
 from benchmarks.builtin import (
     BLIND,
     FIGURES,
@@ -40,7 +43,9 @@ from lab.training.evaluating import Case, cases_of
 from lab.training.preferences import LabelledOutcome, PreferenceSet
 from lab.training.training import Learner
 
-LOOK = BUILTIN / "last_look.json"
+LOOK = BUILTIN / NAME
+KINDS = {"programs": CaseKind.WINDOWS, "commands": CaseKind.FILES, "pages": CaseKind.PAGES}
+"""The kind of the cases of each part."""
 MADE_BY = ("python -m benchmarks.unseen.record OUT", "python -m benchmarks.unseen.look OUT")
 STEPS_FOR = (
     "a potential for shaping, which leaves the best policy as it is whatever the scores say; as"
@@ -137,6 +142,28 @@ def _parts_of(one: LabelledOutcome) -> tuple[str, ...]:
     return ("desktop", "commands" if group in commands.KINDS else "programs")
 
 
+def find_refuted(figures: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return of each level the kinds of cases of which surely more answers were wrong than stated: the
+    interval of their share lies above the risk."""
+    return {
+        level: sorted(
+            kind.name.lower()
+            for part, kind in KINDS.items()
+            if any(
+                _is_above(figures.get(f"{part}{infix}, never seen{suffix}"), risk)
+                for risk, suffix in RISKS
+            )
+        )
+        for level, infix in (("trajectory", ""), ("step", ", steps"))
+    }
+
+
+def _is_above(part: Mapping[str, Any] | None, risk: float) -> bool:
+    """Whether the interval of the share of wrong answers lies above a risk; not where nothing was
+    recorded or answered."""
+    return part is not None and bool(part["answered"]) and part["wrong_interval"][0] > risk
+
+
 def _describe(
     model: Model, preferences: PreferenceSet, groups: set[str], figures: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -151,6 +178,7 @@ def _describe(
         "not for": list(NOT_FOR),
         "blind": list(BLIND),
         "steps are for": STEPS_FOR,
+        "refuted": find_refuted(figures),
         "figures": {
             name: {figure: plain_figure(part[figure]) for figure in names}
             for name, part in figures.items()

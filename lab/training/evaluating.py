@@ -89,7 +89,7 @@ def cases_of(
     ]
     cases = []
     for scored in learner.score(model.heads["success"], model.known, chosen):
-        verdict = gated[scored.desktop].judge(scored.score, scored.novelty)
+        verdict = gated[scored.kind].judge(scored.score, scored.novelty)
         side, success = scored.outcome.trajectory, scored.outcome.success
         cases.append(
             Case(

@@ -10,7 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from api.stages.model import schema
-from api.stages.model.calibration import Calibration, calibrate, is_of_desktop
+from api.stages.model.calibration import (
+    Calibration,
+    CaseKind,
+    calibrate,
+    collection_of,
+    is_of_desktop,
+    kind_of,
+)
 from api.stages.model.folder import Model
 from api.stages.model.novelty import Known, sample_rows
 from api.stages.model.trajectory_score import trajectory_score
@@ -36,12 +43,12 @@ KINDS = (True, False)
 
 
 class ScoredOutcome(NamedTuple):
-    """One outcome as a model says it: summed score, novelty; ``desktop``: it is of a desktop."""
+    """One outcome as a model says it: summed score, novelty, and of what it is."""
 
     outcome: LabelledOutcome
     score: float
     novelty: float
-    desktop: bool
+    kind: CaseKind
 
 
 class Learner:
@@ -157,7 +164,7 @@ class Learner:
             rows = self.table.rows_of(one.trajectory)
             if one.aspect == "success" and len(rows):
                 score, novelty = trajectory_score(head.score(rows)), seen.distance(rows[-1])
-                found.append(ScoredOutcome(one, score, novelty, is_of_desktop(rows)))
+                found.append(ScoredOutcome(one, score, novelty, kind_of(rows)))
         return found
 
 
@@ -171,6 +178,7 @@ def _calibrated(cases: Sequence[ScoredOutcome]) -> Calibration | None:
         [case.score for case in cases],
         [case.outcome.success for case in cases],
         [case.novelty for case in cases],
-        [case.desktop for case in cases],
+        [case.kind for case in cases],
         [case.outcome.trajectory.group for case in cases],
+        [collection_of(case.outcome.trajectory.group) for case in cases],
     )

@@ -58,6 +58,7 @@ GROWS = {
     "api/proposal/apart.py _locks": WEAK,
     "api/rescoring/kept.py _at": COMMAND,
     "api/rescoring/report.py statuses": COMMAND,
+    "api/stages/model/writes.py _entered": "at most 100 values, while an episode is read",
     "api/rewards/near_miss.py nearest": COMMAND,
     "api/rewards/observed_state.py _clipboard": "one for each selection: clipboard and primary",
     "api/stages/judge/facts.py _tabs": EPISODE,

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from api.stages.model.calibration import (
+    MIN_GROUPS,
     Calibration,
+    CaseKind,
     _standard_error,
     _threshold,
     calibrate,
+    collection_of,
     from_json,
     gate,
     gates,
     is_of_desktop,
+    kind_of,
     sigmoid,
 )
 from api.stages.model.isotonic import isotonic
@@ -221,7 +225,7 @@ def test_calibration_is_read_back_as_it_was() -> None:
     again = from_json(found.to_json())
     assert again.p_values(0.3) == found.p_values(0.3)
     assert gate(again, 0.1).sure == pytest.approx(gate(found, 0.1).sure, abs=1e-4)
-    assert again.desktop.tolist() == found.desktop.tolist() == [False] * 100
+    assert again.kind.tolist() == found.kind.tolist() == [CaseKind.PAGES] * 100
     assert again.group.tolist() == found.group.tolist() == list(range(100))
     scores, truth = drawn(100)
     named = calibrate(scores.tolist(), truth.tolist(), [0.5] * 100, (), ["b", "a"] * 50)
@@ -233,7 +237,7 @@ def test_a_calibration_of_an_earlier_version_has_a_group_for_each_case() -> None
     """It knows none."""
     found = made(100)
     document = found.to_json()
-    del document["group"]
+    del document["group"], document["collection"]
     assert gate(from_json(document), 0.2).sure == pytest.approx(gate(found, 0.2).sure, abs=1e-4)
 
 
@@ -245,42 +249,82 @@ def test_many_easy_cases_of_desktops_promise_nothing_of_pages() -> None:
     desktop = np.arange(500) < count
     flipped = ~desktop & (draw.random(500) < 0.2)
     truth = (scores > 0) ^ flipped
-    found = calibrate(scores.tolist(), truth.tolist(), [0.5] * 500, desktop.tolist())
+    kinds = np.where(desktop, CaseKind.WINDOWS, CaseKind.PAGES).tolist()
+    found = calibrate(scores.tolist(), truth.tolist(), [0.5] * 500, kinds)
     assert found is not None
     both, each = gate(found, 0.05), gates(found, 0.05)
     sure = [float(score) for score in scores[count:]]
     assert any(both.judge(found, score, 0.5).answers is not None for score in sure)
-    assert all(each[False].judge(score, 0.5).answers is None for score in sure)
-    assert "not sure enough" in each[False].judge(sure[0], 0.5).why
-    answers = [each[True].judge(float(score), 0.5).answers for score in scores[:count]]
+    assert all(each[CaseKind.PAGES].judge(score, 0.5).answers is None for score in sure)
+    assert "not sure enough" in each[CaseKind.PAGES].judge(sure[0], 0.5).why
+    answers = [each[CaseKind.WINDOWS].judge(float(score), 0.5).answers for score in scores[:count]]
     assert sum(answer is not None for answer in answers) > 0.9 * count
-    assert gates(found, 0.4)[False].judge(4.0, 0.5).answers is True
+    assert gates(found, 0.4)[CaseKind.PAGES].judge(4.0, 0.5).answers is True
+
+
+def test_many_easy_cases_of_one_collection_promise_nothing_of_another() -> None:
+    """Of 900 cases of one collection all sure ones are right, of 100 of another one in eight is
+    wrong: nobody knows of which a new case is, so none is answered. A collection of few groups has
+    no say."""
+    draw = np.random.default_rng(3)
+    scores = draw.choice([-4.0, 4.0], 1_000) + draw.normal(scale=0.2, size=1_000)
+    is_hard = np.arange(1_000) >= 900
+    truth = (scores > 0) ^ (is_hard & (np.arange(1_000) % 8 == 0))
+
+    def answered(groups: int, collections: list[int], risk: float = 0.05) -> int:
+        """How many sure scores are answered, where each collection has so many groups."""
+        of = [f"{hard}/{at % groups}" for at, hard in enumerate(is_hard)]
+        columns = scores.tolist(), truth.tolist(), [0.5] * 1_000, (), of, collections
+        found = calibrate(*columns)
+        assert found is not None
+        door = gate(found, risk)
+        return sum(door.judge(found, score, 0.5).answers is not None for score in (-4.0, 4.0))
+
+    apart = is_hard.astype(int).tolist()
+    assert answered(20, [0] * 1_000) == 2
+    assert answered(20, apart) == 0
+    assert answered(20, apart, risk=0.4) == 2
+    assert answered(MIN_GROUPS - 1, apart) == 2
 
 
 @pytest.mark.parametrize(
-    ("reported", "desktop"),
+    ("group", "collection"),
+    [("miniwob/login", "miniwob"), ("gedit", ""), ("a/b/c", "a"), ("", ""), ("/x", "")],
+)
+def test_the_collection_of_a_group_is_what_stands_before_its_slash(
+    group: str, collection: str
+) -> None:
+    assert collection_of(group) == collection
+
+
+@pytest.mark.parametrize(
+    ("reported", "kind"),
     [
-        ({"desk_reported"}, True),
-        ({"desk_reported", "text_reported"}, False),
-        ({"desk_reported", "clicks"}, False),
-        ({"desk_reported", "navigated"}, False),
-        ({"text_reported"}, False),
-        (set(), False),
+        ({"desk_reported"}, CaseKind.FILES),
+        ({"desk_reported", "windows"}, CaseKind.WINDOWS),
+        ({"desk_reported", "widgets_set"}, CaseKind.WINDOWS),
+        ({"desk_reported", "windows", "text_reported"}, CaseKind.PAGES),
+        ({"desk_reported", "text_reported"}, CaseKind.PAGES),
+        ({"desk_reported", "clicks"}, CaseKind.PAGES),
+        ({"desk_reported", "navigated"}, CaseKind.PAGES),
+        ({"text_reported"}, CaseKind.PAGES),
+        (set(), CaseKind.PAGES),
     ],
 )
-def test_a_page_beside_an_observed_folder_is_a_page(reported: set[str], desktop: bool) -> None:
+def test_a_page_beside_an_observed_folder_is_a_page(reported: set[str], kind: CaseKind) -> None:
     """Whatever its first step did, and its last."""
     rows = np.zeros((2, len(NAMES)))
     for name in reported:
         rows[1 if name == "desk_reported" else 0, NAMES.index(name)] = 1.0
-    assert is_of_desktop(rows) is desktop
+    assert kind_of(rows) is kind
+    assert is_of_desktop(rows) is (kind is not CaseKind.PAGES)
 
 
 def test_a_kind_without_cases_is_never_answered() -> None:
     """A model of pages alone says nothing of a desktop."""
     found = made()
-    assert gates(found, 0.2)[False].judge(9.0, 0.5).answers is True
-    said = gates(found, 0.2)[True].judge(9.0, 0.5)
+    assert gates(found, 0.2)[CaseKind.PAGES].judge(9.0, 0.5).answers is True
+    said = gates(found, 0.2)[CaseKind.WINDOWS].judge(9.0, 0.5)
     assert said.answers is None
     assert "unlike" in said.why
 

@@ -220,9 +220,9 @@ def test_a_model_of_older_features_is_refused_by_name(made: Made, tmp_path: Path
     folder = tmp_path / "old"
     save(folder, made.model)
     features = folder / "features.json"
-    old = features.read_bytes().replace(b"log_features/2", b"log_features/1")
+    old = features.read_bytes().replace(b"log_features/3", b"log_features/2")
     _change(folder, "features.json", old)
-    with pytest.raises(ModelError, match=r"log_features/1.*log_features/2.*train the model again"):
+    with pytest.raises(ModelError, match=r"log_features/2.*log_features/3.*train the model again"):
         load(folder)
 
 

@@ -15,7 +15,7 @@ from api.cli.main import main
 from api.core.settings import StageSettings
 from api.stages.base import Question
 from api.stages.model import schema
-from api.stages.model.folder import ModelError, find, load
+from api.stages.model.folder import LOOK, ModelError, find, load, save
 from api.stages.model.stage import ModelStage, load_stage
 from detectors.model.types import Event
 from lab.training.evaluating import Measured, cases_of, levels_left_out
@@ -102,6 +102,38 @@ def test_equal_evidence_has_an_equal_digest(stage: ModelStage, made: Made) -> No
         ModelStage(made.model, 0.1).digest(asked),
     ]
     assert len({*others, stage.digest(asked)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("refuted", "is_known", "reason"),
+    [
+        ({"trajectory": ["pages"], "step": []}, True, "of pages more answers were wrong"),
+        ({"trajectory": ["pages"], "step": []}, False, ""),
+        ({"trajectory": ["windows", "files"], "step": ["pages"]}, True, ""),
+    ],
+    ids=["of this kind", "of another model", "of other kinds and of steps"],
+)
+def test_a_kind_that_a_look_refuted_is_not_answered(
+    made: Made, tmp_path: Path, refuted: dict[str, list[str]], is_known: bool, reason: str
+) -> None:
+    digest = save(tmp_path / "looked-at", made.model)
+    look = {"model": digest if is_known else "f" * 64, "refuted": refuted}
+    (tmp_path / "looked-at" / LOOK).write_text(json.dumps(look))
+    stage = load_stage(tmp_path, "looked-at", 0.2)
+    asked = question(episode(WANTED, fill(WANTED), submit()))
+    verdict = stage.answer(asked).verdict
+    assert (verdict.score is None) is bool(reason)
+    assert reason in verdict.why
+    plain = ModelStage(replace(stage.model, refuted={}), 0.2)
+    assert (stage.digest(asked) == plain.digest(asked)) is not is_known
+
+
+def test_a_look_that_is_none_is_an_error_that_names_the_file(made: Made, tmp_path: Path) -> None:
+    digest = save(tmp_path / "looked-at", made.model)
+    for text in ("[]", "{", json.dumps({"model": digest}), json.dumps({"refuted": {}})):
+        (tmp_path / "looked-at" / LOOK).write_text(text)
+        with pytest.raises(ModelError, match="looked-at"):
+            load(tmp_path / "looked-at")
 
 
 def test_a_log_read_step_by_step_gives_the_same_answers(made: Made) -> None:

@@ -17,9 +17,11 @@ from api.stages.model.features import Row, extract
 from api.stages.model.schema import NAMES
 from tests.training.random_desks import draw_desk
 from tests.training.random_logs import draw_episode
+from tests.training.random_writes import draw_sending
 
 RECORDED = Path(__file__).with_name("golden") / "features.jsonl"
 DESKS = Path(__file__).with_name("golden") / "desk_features.jsonl"
+WRITES = Path(__file__).with_name("golden") / "write_features.jsonl"
 SEEDS = (
     11, 316, 468, 693, 808, 1084, 1116, 1121, 1161, 1190, 1307, 1359, 1369, 1479, 1556, 1557, 1577,
     1679, 1888, 2028, 2042, 2092, 2333, 2349, 2417, 2682, 2820, 2877, 2916, 2962, 2986, 2995, 3225,
@@ -32,6 +34,8 @@ DESK_SEEDS = (
     1367, 1417, 1434, 1538, 1704, 1742, 1859, 1939, 1944, 2415, 2469, 2604, 2696,
 )  # fmt: skip
 """Of desktops, files and tools: of 3,000 those with the most different values."""
+WRITE_SEEDS = tuple(range(24))
+"""Of what pages send."""
 
 
 def row_bytes(row: Row) -> bytes:
@@ -63,6 +67,12 @@ def test_rows_of_desktops_are_the_recorded_ones_to_the_bit() -> None:
         _must_be_equal(extract(*draw_desk(seed)), recorded[seed])
 
 
+def test_rows_of_what_pages_send_are_the_recorded_ones_to_the_bit() -> None:
+    recorded = read_recorded(WRITES, WRITE_SEEDS)
+    for seed in WRITE_SEEDS:
+        _must_be_equal(extract(*draw_sending(seed)), recorded[seed])
+
+
 def _must_be_equal(rows: list[Row], recorded: list[Row]) -> None:
     assert len(rows) == len(recorded)
     for step, (row, before) in enumerate(zip(rows, recorded, strict=True)):
@@ -76,7 +86,8 @@ def _must_be_equal(rows: list[Row], recorded: list[Row]) -> None:
 
 def test_every_feature_takes_several_values_in_the_recorded_rows() -> None:
     """Otherwise the recorded rows would say nothing of it."""
-    episodes = [*read_recorded().values(), *read_recorded(DESKS, DESK_SEEDS).values()]
+    files = ((RECORDED, SEEDS), (DESKS, DESK_SEEDS), (WRITES, WRITE_SEEDS))
+    episodes = [rows for file, seeds in files for rows in read_recorded(file, seeds).values()]
     rows = [row for episode in episodes for row in episode]
     constant = [
         name for at, name in enumerate(NAMES) if len({row_bytes([r[at]]) for r in rows}) < 2
@@ -88,6 +99,7 @@ def record() -> None:
     """Write the rows of this build; numbers as their shortest exact decimals, NaN as null."""
     _write(RECORDED, [extract(*draw_episode(seed)) for seed in SEEDS])
     _write(DESKS, [extract(*draw_desk(seed)) for seed in DESK_SEEDS])
+    _write(WRITES, [extract(*draw_sending(seed)) for seed in WRITE_SEEDS])
 
 
 def _write(file: Path, episodes: list[list[Row]]) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +24,10 @@ from api.stages.model.schema import NAMES
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.intp]
-GATE = "surely, by groups"
+GATE = "surely, by groups and collections"
 """How a risk chooses the threshold; a change makes other answers of the same model."""
+MIN_GROUPS = 5
+"""Groups from which on a collection of them must keep the risk by itself."""
 MIN_CASES = 30
 """Cases without which nothing can be calibrated."""
 _ROUNDING = 1e-9
@@ -38,6 +41,22 @@ _PAGES = [
     for name in ("text_reported", "clicks", "fills", "navigated", "tabs", "status")
 ]
 """Features that are above 0 only where a page was seen."""
+_WINDOWS = [NAMES.index(name) for name in ("windows", "win_opened", "pressed", "widgets_set")]
+"""Features that are above 0 only where a window was seen."""
+
+
+class CaseKind(IntEnum):
+    """What a case is of, as far as its log tells: pages, a desktop with windows, or files and tools
+    alone."""
+
+    PAGES = 0
+    WINDOWS = 1
+    FILES = 2
+
+    @property
+    def about(self) -> str:
+        """What such cases are of, in words."""
+        return ("pages", "programs with windows", "files and tools alone")[self]
 
 
 class Chances(NamedTuple):
@@ -63,10 +82,12 @@ class Calibration:
     scores: Floats
     success: NDArray[np.bool_]
     novelty: Floats
-    desktop: NDArray[np.bool_]
-    """Whether each case is of a desktop or of files; the others are of pages (`is_of_desktop`)."""
+    kind: Whole
+    """The `CaseKind` of each case."""
     group: Whole
     """The number of each case's group (a program, a family of pages)."""
+    collection: Whole
+    """The number of the collection that the group is of (`collection_of`)."""
     _sorted: dict[bool, Floats] = field(default_factory=dict)
     _steps: list[IsotonicCurve] = field(default_factory=list)
 
@@ -76,10 +97,12 @@ class Calibration:
             self._steps.append(isotonic(self.scores, self.success))
         return (sigmoid(self.slope * scores + self.offset) + self._steps[0].evaluate(scores)) / 2
 
-    def of_kind(self, *, desktop: bool) -> Calibration | None:
+    def of_kind(self, kind: CaseKind) -> Calibration | None:
         """Calibrate by the cases of one kind alone; None where they are too few."""
-        chosen = self.desktop == desktop
-        columns = (self.scores, self.success, self.novelty, self.desktop, self.group)
+        chosen = self.kind == kind
+        columns = (
+            self.scores, self.success, self.novelty, self.kind, self.group, self.collection,
+        )  # fmt: skip
         return calibrate(*(column[chosen].tolist() for column in columns))
 
     def p_values(self, score: float) -> dict[bool, float]:
@@ -102,29 +125,45 @@ class Calibration:
             "scores": [round(float(value), 6) for value in self.scores],
             "success": [bool(value) for value in self.success],
             "novelty": [round(float(value), 6) for value in self.novelty],
-            "desktop": [bool(value) for value in self.desktop],
+            "kind": [int(value) for value in self.kind],
             "group": [int(value) for value in self.group],
+            "collection": [int(value) for value in self.collection],
         }
 
 
 def from_json(document: Mapping[str, Any]) -> Calibration:
     """Read what `Calibration.to_json` gave; raises KeyError. Cases without groups, as earlier
-    versions wrote them, are a group each."""
+    versions wrote them, are a group each, and without collections all of one."""
+    count = len(document["scores"])
     return Calibration(
         slope=float(document["slope"]),
         offset=float(document["offset"]),
         scores=np.asarray(document["scores"], np.float64),
         success=np.asarray(document["success"], np.bool_),
         novelty=np.asarray(document["novelty"], np.float64),
-        desktop=np.asarray(document["desktop"], np.bool_),
-        group=np.asarray(document.get("group", range(len(document["scores"]))), np.intp),
+        kind=np.asarray(document["kind"], np.intp),
+        group=np.asarray(document.get("group", range(count)), np.intp),
+        collection=np.asarray(document.get("collection", [0] * count), np.intp),
     )
+
+
+def collection_of(group: str) -> str:
+    """Return the collection of a group: of ``miniwob/login`` it is ``miniwob``, of a name without a
+    slash the empty one."""
+    return group.partition("/")[0] if "/" in group else ""
 
 
 def is_of_desktop(rows: Floats) -> bool:
     """Whether rows of features [steps, features] are of a log that reports a desktop, files or
     tools, and nothing of a page."""
     return bool(rows[-1, _DESKTOP] > 0 and not (rows[:, _PAGES] > 0).any())
+
+
+def kind_of(rows: Floats) -> CaseKind:
+    """Return the kind of the log that rows of features [steps, features] are of."""
+    if not is_of_desktop(rows):
+        return CaseKind.PAGES
+    return CaseKind.WINDOWS if bool((rows[:, _WINDOWS] > 0).any()) else CaseKind.FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,19 +216,17 @@ class KindGate(NamedTuple):
         return self.gate.judge(self.calibration, score, novelty)
 
 
-def gates(calibration: Calibration, risk: float) -> dict[bool, KindGate]:
-    """Return a gate of desktops and one of pages (False), each by its own cases: many easy cases of
-    the one are no promise for the other. Where a kind has too few cases, the chances are those of
-    all."""
-    return {kind: _gate_of_kind(calibration, risk, desktop=kind) for kind in (True, False)}
+def gates(calibration: Calibration, risk: float) -> dict[CaseKind, KindGate]:
+    """Return a gate of each kind, by its own cases: many easy cases of the one are no promise for
+    the other. Where a kind has too few cases, the chances are those of all."""
+    return {kind: _gate_of_kind(calibration, risk, kind) for kind in CaseKind}
 
 
-def _gate_of_kind(calibration: Calibration, risk: float, *, desktop: bool) -> KindGate:
-    own = calibration.of_kind(desktop=desktop)
+def _gate_of_kind(calibration: Calibration, risk: float, kind: CaseKind) -> KindGate:
+    own = calibration.of_kind(kind)
     if own is not None:
         return KindGate(own, gate(own, risk))
-    chosen = calibration.desktop == desktop
-    return KindGate(calibration, _gate_of(calibration, risk, chosen))
+    return KindGate(calibration, _gate_of(calibration, risk, calibration.kind == kind))
 
 
 def _gate_of(calibration: Calibration, risk: float, chosen: NDArray[np.bool_]) -> ConfidenceGate:
@@ -204,9 +241,31 @@ def _gate_of(calibration: Calibration, risk: float, chosen: NDArray[np.bool_]) -
     for outcome in (True, False):
         said = is_usual & ((p >= 0.5) == outcome)
         right = calibration.success == outcome
-        group = calibration.group[said]
-        sure[outcome] = _threshold(confidence[said], right[said], group, risk)
+        sure[outcome] = _threshold_of_all(confidence, right, said, calibration, risk)
     return ConfidenceGate(risk, sure, usual)
+
+
+def _threshold_of_all(
+    confidence: Floats,
+    right: NDArray[np.bool_],
+    said: NDArray[np.bool_],
+    calibration: Calibration,
+    risk: float,
+) -> float | None:
+    """Return the confidence from which on the risk is kept among all cases that are ``said``, and
+    among those of each collection of `MIN_GROUPS` groups by themselves: many easy cases of the one
+    are no promise for the other. Where a collection never keeps it, that is above all of its
+    cases."""
+    found = _threshold(confidence[said], right[said], calibration.group[said], risk)
+    if found is None:
+        return None
+    for collection in np.unique(calibration.collection[said]):
+        of = said & (calibration.collection == collection)
+        if len(np.unique(calibration.group[of])) >= MIN_GROUPS:
+            own = _threshold(confidence[of], right[of], calibration.group[of], risk)
+            above = float(np.nextafter(confidence[of].max(), 2))
+            found = max(found, above if own is None else own)
+    return found
 
 
 def _threshold(sure: Floats, right: NDArray[np.bool_], group: Whole, risk: float) -> float | None:
@@ -287,18 +346,26 @@ def calibrate(
     scores: Sequence[float],
     success: Sequence[bool],
     novelty: Sequence[float],
-    desktop: Sequence[bool] = (),
+    kinds: Sequence[int] = (),
     groups: Sequence[int] | Sequence[str] = (),
+    collections: Sequence[int] | Sequence[str] = (),
 ) -> Calibration | None:
     """Calibrate by cases that were scored without their group; None where there are too few, or of
-    one outcome only. ``desktop``: whether each is of a desktop; empty: none is. ``groups``: the
-    group of each; empty: each is one of its own."""
+    one outcome only. ``kinds``: the `CaseKind` of each; empty: all are of pages. ``groups``: the
+    group of each; empty: each is one of its own. ``collections``: the collection of each; empty:
+    all are of one."""
     cases = np.asarray(scores, np.float64)
     outcomes = np.asarray(success, np.bool_)
     if len(cases) < MIN_CASES or outcomes.all() or not outcomes.any():
         return None
     slope, offset = platt(cases, outcomes)
-    kinds = np.asarray(desktop, np.bool_) if len(desktop) else np.zeros(len(cases), np.bool_)
+    of_kinds = np.asarray(kinds if len(kinds) else [CaseKind.PAGES] * len(cases), np.intp)
     known = np.asarray(novelty, np.float64)
-    numbers = np.unique(groups, return_inverse=True)[1] if len(groups) else np.arange(len(cases))
-    return Calibration(slope, offset, cases, outcomes, known, kinds, numbers)
+    numbers = _numbered(groups) if len(groups) else np.arange(len(cases))
+    wholes = _numbered(collections) if len(collections) else np.zeros(len(cases), np.intp)
+    return Calibration(slope, offset, cases, outcomes, known, of_kinds, numbers, wholes)
+
+
+def _numbered(names: Sequence[int] | Sequence[str]) -> Whole:
+    """Return the number of each name among the different ones, in their order."""
+    return np.asarray(np.unique(names, return_inverse=True)[1], np.intp)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from api.stages.model import looks
 from api.stages.model.goal_comparison import AGREES, GoalComparison
-from api.stages.model.screen import EventData, shown_element
+from api.stages.model.screen import EventData, identity_of, shown_element
 from api.stages.model.step import Step
 from api.stages.model.target import Target, read_target
 from api.stages.model.words import ENDS, WHOLE, ratio
@@ -16,6 +16,9 @@ PART = 0.5
 """What an element stands in is a place of its own where it has less than this share of the page's
 words."""
 MAX_MISSED = 5
+MAX_CLICKED = 500
+"""Clicked elements that are remembered; of what each stands in the first so many characters."""
+MAX_AROUND = 200
 CLICK_FEATURES = (
     "click_goal", "click_exact", "click_regret", "click_submit", "click_refusal", "click_field",
     "click_bare", "click_stray", "click_near", "click_kind", "click_hint", "click_off",
@@ -56,8 +59,11 @@ class Clicks:
         self.endings: set[str] = set()
         """Words of the endings."""
         self.counts = dict.fromkeys(
-            ("strays", "others", "matched", "unlike", "orders", "offs", "drags"), 0.0
+            ("strays", "others", "matched", "unlike", "orders", "offs", "drags", "reclicked"), 0.0
         )
+        self._clicked: set[str] = set()
+        """What was clicked, and what last: role, what distinguishes it, and what it stands in."""
+        self._clicked_last = ""
         self._comparison = comparison
         self._best: dict[str, float] = {}
         """Of each role the best agreement."""
@@ -93,6 +99,7 @@ class Clicks:
         around = self._fold_around(click, target)
         self._count(target)
         self._note_agreement(target, quiet=quiet)
+        self._note_again(click, target)
         if not target.ends:
             self._last = LastClick(target.agrees, target.regret, around.pointed, float(target.hint))
         return {
@@ -139,6 +146,19 @@ class Clicks:
         counts["others"] += is_other
         counts["unlike"] += target.agrees < best
         self._best[role] = max(target.agrees, best)
+
+    def _note_again(self, click: EventData, target: Target) -> None:
+        """Count what ends nothing and is clicked again after something else was: it may be
+        undone."""
+        if target.ends:
+            return
+        element = click["element"]
+        around = str(click.get("around") or "")[:MAX_AROUND]
+        clicked = f"{element.get('role')}|{identity_of(element)[:MAX_AROUND]}|{around}"
+        self.counts["reclicked"] += clicked in self._clicked and clicked != self._clicked_last
+        self._clicked_last = clicked
+        if len(self._clicked) < MAX_CLICKED:
+            self._clicked.add(clicked)
 
     def _note_agreement(self, target: Target, *, quiet: bool) -> None:
         """Note what the click does towards the goal: an ending, a name, a slot or a mistake."""

@@ -15,11 +15,13 @@ from api.stages.model.clicks import Clicks
 from api.stages.model.desk_features import DeskFeatures
 from api.stages.model.effects import Effects
 from api.stages.model.goal_comparison import GoalComparison
+from api.stages.model.page_trees import TreeChanges
 from api.stages.model.progress import Progress
 from api.stages.model.schema import NAMES
 from api.stages.model.slots import Slots
 from api.stages.model.step import Step, typed_text, types_keys
 from api.stages.model.words import Goal
+from api.stages.model.writes import Writes
 from detectors.model.types import Event, Reward
 
 Row = list[float]
@@ -70,11 +72,13 @@ class FeatureReader:
         self._closer: Event | None = None
         self._unclosed: Row = []
         """The last row as it was before the episode was closed."""
+        self._trees = TreeChanges()
         self._comparison = GoalComparison(instruction)
         self._effects = Effects(self._comparison)
         self._clicks = Clicks(self._comparison)
         self._slots = Slots(self._comparison, self._clicks)
         self._progress = Progress(self._comparison, self._clicks)
+        self._writes = Writes(self._comparison)
         self._desk = DeskFeatures(instruction)
         self._step: Step | None = None
 
@@ -96,7 +100,8 @@ class FeatureReader:
                 self._finish(event, last=True)
                 self._close(event)
             else:
-                self._fold(event)
+                for told in self._trees.translate(event, in_step=self._step is not None):
+                    self._fold(told)
 
     def _close(self, event: Event) -> None:
         """The last row says that it is the last, and what stands at the close."""
@@ -125,8 +130,9 @@ class FeatureReader:
     def _begin(self, event: Event) -> None:
         if not self.rows:
             self._progress.begin()
-        self._desk.begin()
         screen, action = self._comparison.screen, event.data.get("action")
+        self._writes.begin(typed_text(action))
+        self._desk.begin()
         screen.typing = typed_text(action)
         self._step = Step(
             typed=types_keys(action),
@@ -139,6 +145,7 @@ class FeatureReader:
         if self._step is not None:
             self._step.fold(event, screen)
         screen.fold(event)
+        self._writes.fold(event)
         self._desk.fold(event, in_step=self._step is not None)
 
     def _finish(self, event: Event, *, last: bool = False) -> None:
@@ -154,7 +161,7 @@ class FeatureReader:
         features |= self._slots.fold_step(step, ended=features["click_submit"] > 0)
         features |= self._progress.fold_step(step, features, last=last)
         features |= self._effects.counts | self._clicks.counts | self._slots.counts
-        features |= self._desk.finish()
+        features |= self._writes.finish() | self._desk.finish()
         features["kinds"] = float(self._effects.kinds)
         features["text_reported"] = float(self._comparison.screen.is_reported)
         features |= dict.fromkeys(OF_REWARDS, math.nan)

@@ -5,6 +5,8 @@
 - features.json: names, order, signs and the digest of the code that makes them
 - card.json: how it was trained, on what, what was measured; the heads' weights; the digests of the
   others
+- last_look.json, where there is one: what was measured on groups that nobody had looked at, and
+  which kinds of cases that refuted (`benchmarks.unseen.look`)
 
 It is loaded by name and refused where a digest or the features differ.
 """
@@ -17,7 +19,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from common.regular_file import read_regular
 
 FORM = "milestoned-model/1"
 PARTS = ("model.npz", "calibration.json", "features.json")
+LOOK = "last_look.json"
 BUILTIN = Path(__file__).with_name("builtin")
 """The model of the package; benchmarks/builtin.py trains it."""
 MAX_JSON = 1 << 26
@@ -59,6 +62,9 @@ class Model:
     known: Known
     calibration: Mapping[str, Calibration]
     card: Mapping[str, Any]
+    refuted: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Of a level (trajectory, step) the kinds of cases (`CaseKind`, in lower case) of which more
+    answers were surely wrong than was stated, when the model was looked at: none is answered."""
 
 
 def features_json() -> dict[str, Any]:
@@ -122,15 +128,17 @@ def load(folder: Path) -> Model:
         arrays = _read_arrays(folder / "model.npz")
         heads = {head: from_arrays(_part(arrays, head)) for head in card["heads"]}
         known = Known(**_part(arrays, "known"))
+        digest = _sha(folder / "card.json")
         return Model(
             name=folder.name,
-            digest=_sha(folder / "card.json"),
+            digest=digest,
             heads=heads,
             weights={head: float(weight) for head, weight in card["weights"].items()},
             scales={head: float(scale) for head, scale in card["scales"].items()},
             known=known,
             calibration={level: from_json(cases) for level, cases in calibration.items()},
             card=card,
+            refuted=_read_refuted(folder / LOOK, digest),
         )
     except ModelError:
         raise
@@ -138,6 +146,17 @@ def load(folder: Path) -> Model:
         raise ModelError(
             f"{folder}: not a model of {FORM}: {type(error).__name__}: {error}"
         ) from None
+
+
+def _read_refuted(file: Path, digest: str) -> dict[str, frozenset[str]]:
+    """Read which kinds of cases a look at the model with this digest refuted; none where nobody
+    looked at it. Raises `ModelError`, and others for what is no such file."""
+    if not file.is_file():
+        return {}
+    look = _read_object(file)
+    if look["model"] != digest:
+        return {}
+    return {level: frozenset(kinds) for level, kinds in look["refuted"].items()}
 
 
 def _read_object(file: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from api.stages.model.screen import BOXES, MAX_ELEMENTS, Filled, Screen, ScreenElement
@@ -169,10 +169,11 @@ class GoalComparison:
         """Of what the field holds with the goal; None where there is nothing to compare."""
         if field.is_box:
             return self.agrees(field.name) if field.checked else None
-        return min(map(self._value_agrees, field.parts), default=None)
+        return min(map(self.compare_value, field.parts), default=None)
 
-    def _value_agrees(self, value: str) -> float:
-        """With the goal itself, or with what stands on the page beside a rare word of it."""
+    def compare_value(self, value: str) -> float:
+        """How well a value agrees with the goal itself, or with what stands on the page beside a
+        rare word of it, 0 to 1."""
         agrees = value_agrees(value, self.goal)
         if agrees >= AGREES:
             return agrees
@@ -183,19 +184,26 @@ class GoalComparison:
 
     def pair_fields(self) -> FieldPairs:
         """Compare where the goal has the values of fields with where it has their names."""
-        words = self.goal.text.split()
         fields = [one for one in self.screen.fields.values() if one.values and not one.is_box]
-        names = [field.name for field in fields]
-        names += [element.name for element in self.screen.elements if element.role in FIELDS]
+        values = [(one.name, one.values[0] if len(one.values) == 1 else "") for one in fields]
+        names = [element.name for element in self.screen.elements if element.role in FIELDS]
+        return self.pair_values(values, names)
+
+    def pair_values(
+        self, values: Sequence[tuple[str, str]], names: Sequence[str] = ()
+    ) -> FieldPairs:
+        """Compare where the goal has each value, a phrase of plain words, with where it has its
+        name. ``names``: further names that a value might belong to."""
+        words = self.goal.text.split()
         labels = {
             stems: [at for at, word in enumerate(words) if word[:STEM] in stems]
-            for stems in map(_stems, names)
+            for stems in map(_stems, [*(name for name, _ in values), *names])
         }
         own = crossed = 0
-        for field in fields:
-            places = _positions(words, field.values[0].split())
-            if places and len(field.values) == 1:
-                stems = _stems(field.name)
+        for name, value in values:
+            places = _positions(words, value.split())
+            if places:
+                stems = _stems(name)
                 own_distance = _distance(places, labels[stems])
                 other_distance = _other_distance(places, stems, labels)
                 own += own_distance < FAR and own_distance <= other_distance

@@ -100,6 +100,7 @@ FEATURES = _table("""
 0 orders            clicks so far at a place that the goal's ordinals name
 - offs              clicks so far at another one
 0 drags             drags so far
+0 reclicked         clicks so far on what was clicked before, with another click between
 0 end_recall        recall, where something was ended in this step, else -1
 0 end_precision     precision there, else -1
 - end_wrong         wrong_now there
@@ -125,6 +126,19 @@ FEATURES = _table("""
 - final_left        left, if this is the last step
 - final_wrong       wrong, if this is the last step
 - final_unended     unended, if this is the last step
+0 writes_now        forms, and requests that change something, sent in it, at most 3
+0 writes            the same so far, log(1 + n)
+0 write_status      the class of the status that answered the last of them, 0 before any
+0 deeds_unsent      clicks and fills since then, at most 5; -1 while nothing was sent
+0 steps_unsent      steps since then, log(1 + n); -1 while nothing was sent
++ sent_slots        the share of slots in what was sent last; -1 where that is not known
++ sent_words        the share of the goal's rare words in it
+- sent_lost         how much more of them something had that was sent before
++ sent_in_value     of the slots that it has, the share that its best value has by itself
++ sent_in_record    the share that its best object has by itself
++ sent_paired       of its values that the goal has, the share whose name stands nearest to it there
+- sent_crossed      how many of them have another value's name nearer, at most 3
+- sent_off          values in it that were entered or counted and are not in the goal, at most 3
 0 win_opened        windows opened in the step, at most 3
 0 win_closed        windows closed in it, at most 3
 0 win_dialogs       dialogs opened in it, at most 3
@@ -215,7 +229,7 @@ FEATURES = _table("""
 """)
 NAMES = tuple(feature.name for feature in FEATURES)
 SIGNS = tuple(feature.sign for feature in FEATURES)
-VERSION = "log_features/2"
+VERSION = "log_features/3"
 
 _FILES = tuple(
     f"{name}.py"
@@ -232,6 +246,8 @@ _FILES = tuple(
         "slots",
         "progress",
         "requirements",
+        "writes",
+        "page_trees",
         "edits",
         "desk",
         "desk_step",

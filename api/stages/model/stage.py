@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.stages.base import Opinion, Question
-from api.stages.model.calibration import GATE, gates, is_of_desktop, sigmoid
+from api.stages.model.calibration import GATE, gates, kind_of, sigmoid
 from api.stages.model.features import FeatureReader, Row, rows_if_ended, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
 from api.stages.model.schema import NAMES
@@ -37,6 +37,8 @@ AT_ONCE = 24
 """Events that are read at once, at most, and one end of a step: a millisecond or two."""
 EVENT_BYTES = 512
 """Bytes that an event adds to a folded log beside its texts, about."""
+NODE_BYTES = 128
+"""Bytes that a node of a page's tree adds, about."""
 EMPTY_BYTES = 32 * 1024
 """Bytes of a folded log of which nothing was read, about."""
 FINISHING = frozenset(("step.began", "step.sealed", "episode.closed"))
@@ -100,6 +102,7 @@ class ModelStage:
             level: gates(calibration, risk) for level, calibration in model.calibration.items()
         }
         self.readers: SizedCache[tuple[str, str], _Folded] = SizedCache(READERS_BYTES)
+        self._refuted = sorted((level, sorted(kinds)) for level, kinds in model.refuted.items())
         self._asked: tuple[Question, NDArray[np.float64]] | None = None
 
     @property
@@ -123,11 +126,11 @@ class ModelStage:
         return len(events) - log.reader.seq
 
     def digest(self, question: Question) -> str:
-        """Hash model, risk, how that chooses the threshold, what is asked and the features: nothing
-        else is part of the answer."""
+        """Hash model, risk, how that chooses the threshold, what a look refuted, what is asked and
+        the features: nothing else is part of the answer."""
         depends = (
             f"{self.model.digest}\0{self.risk!r}\0{GATE}\0{question.about}"
-            f"\0{question.terminal}\0{question.step}\0"
+            f"\0{question.terminal}\0{question.step}\0{self._refuted}\0"
         )
         return hashlib.sha256(depends.encode() + self._rows(question).tobytes()).hexdigest()
 
@@ -145,11 +148,15 @@ class ModelStage:
         level_gates = self._gates.get(level)
         if level_gates is None:
             return self._abstain(f"the model was not calibrated for a {level}", {"level": level})
+        kind = kind_of(rows)
+        if kind.name.lower() in self.model.refuted.get(level, ()):
+            why = f"of {kind.about} more answers were wrong than stated, when it was looked at"
+            return self._abstain(why, {"level": level, "model": self.signature})
         scores = {
             head: trajectory_score(trees.score(rows)) for head, trees in self.model.heads.items()
         }
         novelty = self.model.known.distance(rows[-1])
-        chances = level_gates[is_of_desktop(rows)].judge(scores["success"], novelty)
+        chances = level_gates[kind].judge(scores["success"], novelty)
         record = {
             "model": self.signature,
             "digest": self.model.digest,
@@ -237,7 +244,9 @@ def _instruction(task: Mapping[str, Json]) -> str:
 def _estimate(event: Event) -> int:
     """Bytes that an event adds to a folded log, about: its own texts, and what is noted of it."""
     texts = (value for value in event.data.values() if type(value) is str)
-    return EVENT_BYTES + sum(map(getsizeof, texts))
+    tree = event.data.get("tree")
+    nodes = len(tree) if isinstance(tree, list) else 0
+    return EVENT_BYTES + sum(map(getsizeof, texts)) + NODE_BYTES * nodes
 
 
 def _is_start(events: Sequence[Event], read: int, last: Event | None) -> bool:

@@ -1,8 +1,8 @@
-"""How the scores of steps become one of a trajectory: the last one whole, and a part of the mean of
-those before it.
+"""How the scores of steps become one of a trajectory: the last one whole, less a part of the mean
+of those before it.
 
-A plain sum lets a long way outvote how it ended, and on groups that were left out it is worse
-(docs/reward-model.md).
+What page and goal make of every step alike is taken out so. A plain sum lets a long way outvote how
+it ended, and on groups that were left out it is worse (docs/decisions/0017-the-reward-model.md).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-BEFORE = 0.3
+BEFORE = -0.3
 """The weight of all steps before the last together."""
 
 
