@@ -13,12 +13,19 @@ import pytest
 from api.replay.recordings import read_recording
 from api.stages.model.folder import BUILTIN, load
 from api.tasks.task_files import check_task
-from benchmarks.builtin import read_former
+from benchmarks.builtin import RISKS, read_former
+from benchmarks.desktop.record import Make
+from benchmarks.scenes.page_scene import PageScene
 from benchmarks.unseen import commands, programs
-from benchmarks.unseen.look import LOOK, LookError, must_be_first, must_be_unseen
+from benchmarks.unseen.look import (
+    LOOK,
+    LookError,
+    find_refuted,
+    must_be_first,
+    must_be_unseen,
+)
 from benchmarks.unseen.look import main as look
-from benchmarks.unseen.page_tasks import PageScene
-from benchmarks.unseen.record import PAGES
+from benchmarks.unseen.record import PAGES, PROGRAMS
 from benchmarks.unseen.record import main as record
 from detectors.task.ruleset import compile_task
 from lab.training.preferences import score_log
@@ -26,7 +33,7 @@ from tests.support.chromium import needs_chromium
 from tests.support.desktop import needs
 
 GROUPS = {
-    *PAGES, *commands.KINDS, *programs.EDITORS, *programs.CALCULATORS, programs.MANAGER,
+    *PAGES, *commands.KINDS, *programs.EDITORS, *programs.MANAGERS, *programs.CALCULATORS,
 }  # fmt: skip
 PAGE = Path(__file__).parents[2] / "docs" / "reward-model.md"
 HEADING = "### Programs and pages that nobody had looked at"
@@ -61,6 +68,28 @@ def test_the_look_beside_the_model_is_one_at_this_model() -> None:
     assert found["model"] == load(BUILTIN).digest
     assert set(found["groups"]) <= GROUPS
     assert found["recordings"] >= 60
+    assert found["refuted"] == find_refuted(found["figures"])
+    assert load(BUILTIN).refuted["trajectory"] == set(found["refuted"]["trajectory"])
+
+
+def test_a_kind_is_refuted_where_the_interval_lies_above_the_risk() -> None:
+    def figures(**commands: Any) -> dict[str, Any]:
+        """A look in which all but commands were answered without an error."""
+        fine = {"answered": 40, "wrong": 0, "wrong_interval": [0.0, 0.2]}
+        return {
+            f"{part}{infix}, never seen{suffix}": commands
+            if part == "commands" and not infix
+            else fine
+            for part in ("programs", "commands", "pages")
+            for infix in ("", ", steps")
+            for _, suffix in RISKS
+        }
+
+    nothing: dict[str, list[str]] = {"trajectory": [], "step": []}
+    assert find_refuted(figures(answered=40, wrong_interval=[0.04, 0.3])) == nothing
+    assert find_refuted(figures(answered=0, wrong_interval=[None, None])) == nothing
+    found = find_refuted(figures(answered=40, wrong_interval=[0.06, 0.3]))
+    assert found == {"trajectory": ["files"], "step": []}
 
 
 @pytest.mark.parametrize("part", ["programs", "commands", "desktop", "pages"])
@@ -82,11 +111,18 @@ def test_the_page_of_the_model_has_the_figures_of_the_look(part: str) -> None:
         ("at a stated risk of 15 %: wrong of answered", wider),
         ("steps: wrong of answered, at 5 %", steps),
     ):
-        interval = "{:.0f}, {:.0f} %".format(*(100 * end for end in found["wrong_interval"]))
-        assert rows[name] == f"{found['wrong']} of {found['answered']} [{interval}]"
+        assert rows[name] == tell_errors(found)
     assert rows["coverage"] == "{:.0f} % [{:.0f}, {:.0f}]".format(
         *(100 * value for value in episodes["coverage"])
     )
+
+
+def tell_errors(part: dict[str, Any]) -> str:
+    """How many answers were wrong, as the docs' table has it."""
+    share = f"{part['wrong']} of {part['answered']}"
+    if not part["answered"]:
+        return share
+    return share + " [{:.0f}, {:.0f} %]".format(*(100 * end for end in part["wrong_interval"]))
 
 
 def read_row(line: str) -> list[str]:
@@ -97,24 +133,19 @@ def read_row(line: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_s_task_compiles_and_has_ways_of_each_kind(page: str) -> None:
     scene: PageScene = PAGES[page](random.Random(1))
-    compile_task(check_task(scene.task("http://127.0.0.1:8000", 1)))
+    compile_task(check_task(scene.task(page, "http://127.0.0.1:8000", 1)))
     must_have_each_kind(scene.ways)
     assert {PAGES[page](random.Random(seed)).instruction for seed in (2, 3)} != {scene.instruction}
 
 
-@pytest.mark.parametrize("name", commands.KINDS)
-def test_a_command_s_task_compiles_and_has_ways_of_each_kind(name: str) -> None:
-    scene = commands.KINDS[name](1, random.Random(1))
+@pytest.mark.parametrize(("program", "kind", "make"), PROGRAMS)
+def test_a_program_s_scene_is_one_of_this_program(program: str, kind: str, make: Make) -> None:
+    scene = make(1, random.Random(1))
     compile_task(check_task(dict(scene.task)))
     must_have_each_kind(scene.ways)
-    assert scene.program == name
-
-
-@pytest.mark.parametrize("name", programs.EDITORS)
-def test_an_editor_s_scene_is_one_of_this_editor(name: str) -> None:
-    scene = programs.editing(name, 1, random.Random(1))
-    assert (scene.program, scene.command[0]) == (name, name)
-    assert str(scene.task["id"]).startswith(f"desktop/{name}-")
+    assert scene.program == program
+    assert scene.task["id"] == f"desktop/{program}-{kind}"
+    assert program in (scene.command or (program,))
 
 
 def must_have_each_kind(ways: Any) -> None:
@@ -129,25 +160,25 @@ def must_have_each_kind(ways: Any) -> None:
 @needs_chromium
 @pytest.mark.timeout(580)
 def test_pages_are_recorded_looked_at_and_only_right_ways_succeed(tmp_path: Path) -> None:
-    assert record([str(tmp_path), "unseen/board", "unseen/poll"]) == 0
-    must_be_as_named(tmp_path, 25)
+    assert record([str(tmp_path), "unseen/motions", "unseen/segments"]) == 0
+    must_be_as_named(tmp_path, 30)
     into = tmp_path / "look.json"
     assert look([str(tmp_path), "--into", str(into)]) == 0
     found = orjson.loads(into.read_bytes())
     assert found["model"] == load(BUILTIN).digest
-    assert (found["recordings"], found["groups"]) == (25, ["unseen/board", "unseen/poll"])
+    assert (found["recordings"], found["groups"]) == (30, ["unseen/motions", "unseen/segments"])
     part = found["figures"]["pages, never seen"]
-    assert (part["cases"], part["successes"]) == (25, 12)
+    assert (part["cases"], part["successes"]) == (30, 12)
     assert part["answered"] >= part["wrong"]
     assert look([str(tmp_path), "--into", str(into)]) == 2, "a second time"
 
 
 @pytest.mark.slow
-@needs("sort", "uniq")
+@needs("cut", "patch")
 @pytest.mark.timeout(580)
 def test_commands_are_recorded_and_only_right_ways_succeed(tmp_path: Path) -> None:
-    assert record([str(tmp_path), "sort", "uniq"]) == 0
-    must_be_as_named(tmp_path, 26)
+    assert record([str(tmp_path), "cut", "patch"]) == 0
+    must_be_as_named(tmp_path, 31)
 
 
 def must_be_as_named(folder: Path, count: int) -> None:
