@@ -13,9 +13,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -44,13 +44,18 @@ from lab.training.preferences import LabelledOutcome, PreferenceSet
 from lab.training.training import Learner
 
 LOOK = BUILTIN / NAME
-KINDS = {"programs": CaseKind.WINDOWS, "commands": CaseKind.FILES, "pages": CaseKind.PAGES}
-"""The kind of the cases of each part."""
 MADE_BY = ("python -m benchmarks.unseen.record OUT", "python -m benchmarks.unseen.look OUT")
 STEPS_FOR = (
     "a potential for shaping, which leaves the best policy as it is whatever the scores say; as"
     " chances of success they are no better than their calibration error below"
 )
+
+
+class LookResult(NamedTuple):
+    """The figures of each part, and of each level the kinds of cases that were refuted."""
+
+    figures: dict[str, Any]
+    refuted: dict[str, list[str]]
 
 
 class LookError(ValueError):
@@ -74,10 +79,11 @@ def main(argv: list[str]) -> int:
     except LookError as error:
         print(error, file=sys.stderr)
         return 2
-    figures = measure(model, preferences, groups)
-    print_figures(figures)
+    result = measure(model, preferences, groups)
+    print_figures(result.figures)
+    print(f"refuted: {result.refuted}")
     given.into.write_bytes(
-        orjson.dumps(_describe(model, preferences, groups, figures), option=orjson.OPT_INDENT_2)
+        orjson.dumps(_describe(model, preferences, groups, result), option=orjson.OPT_INDENT_2)
     )
     return 0
 
@@ -95,19 +101,34 @@ def must_be_unseen(groups: set[str]) -> None:
         raise LookError(f"groups that the model's card names: {', '.join(known)[:200]}")
 
 
-def measure(model: Model, preferences: PreferenceSet, groups: set[str]) -> dict[str, Any]:
-    """The figures of programs, commands and pages, of their episodes and their steps."""
+def measure(model: Model, preferences: PreferenceSet, groups: set[str]) -> LookResult:
+    """Measure programs, commands and pages, their episodes and their steps."""
     learner = Learner(preferences)
     parts = _find_parts(preferences)
     figures: dict[str, Any] = {}
+    refuted: dict[str, set[str]] = {level.level: set() for level in MEASURED}
     for risk, suffix in RISKS:
-        cases = [case for one in MEASURED for case in cases_of(learner, model, groups, risk, one)]
+        by_level = {one.level: cases_of(learner, model, groups, risk, one) for one in MEASURED}
+        for level, cases in by_level.items():
+            refuted[level] |= find_refuted(cases, risk)
+        cases = [case for some in by_level.values() for case in some]
         found = report_parts(parts, cases, f"never seen{suffix}", risk)
         for name, ids in parts.items():
             chosen = [case for case in cases if case.id in ids]
             found[f"{name}, never seen{suffix}"] |= count_errors(chosen)
         figures |= found
-    return figures
+    return LookResult(figures, {level: sorted(kinds) for level, kinds in refuted.items()})
+
+
+def find_refuted(cases: Sequence[Case], risk: float) -> set[str]:
+    """Return the kinds of cases of which surely more answers were wrong than stated: the interval of
+    their share lies above the risk."""
+    refuted = set()
+    for kind in CaseKind:
+        errors = count_errors([case for case in cases if case.kind is kind])
+        if errors["answered"] and errors["wrong_interval"][0] > risk:
+            refuted.add(kind.name.lower())
+    return refuted
 
 
 def count_errors(cases: Sequence[Case]) -> dict[str, Any]:
@@ -142,30 +163,8 @@ def _parts_of(one: LabelledOutcome) -> tuple[str, ...]:
     return ("desktop", "commands" if group in commands.KINDS else "programs")
 
 
-def find_refuted(figures: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return of each level the kinds of cases of which surely more answers were wrong than stated: the
-    interval of their share lies above the risk."""
-    return {
-        level: sorted(
-            kind.name.lower()
-            for part, kind in KINDS.items()
-            if any(
-                _is_above(figures.get(f"{part}{infix}, never seen{suffix}"), risk)
-                for risk, suffix in RISKS
-            )
-        )
-        for level, infix in (("trajectory", ""), ("step", ", steps"))
-    }
-
-
-def _is_above(part: Mapping[str, Any] | None, risk: float) -> bool:
-    """Whether the interval of the share of wrong answers lies above a risk; not where nothing was
-    recorded or answered."""
-    return part is not None and bool(part["answered"]) and part["wrong_interval"][0] > risk
-
-
 def _describe(
-    model: Model, preferences: PreferenceSet, groups: set[str], figures: Mapping[str, Any]
+    model: Model, preferences: PreferenceSet, groups: set[str], result: LookResult
 ) -> dict[str, Any]:
     """What stands in the file: which model, on which recordings, with what came out."""
     names = (*FIGURES, "answered", "wrong", "wrong_interval")
@@ -178,10 +177,10 @@ def _describe(
         "not for": list(NOT_FOR),
         "blind": list(BLIND),
         "steps are for": STEPS_FOR,
-        "refuted": find_refuted(figures),
+        "refuted": result.refuted,
         "figures": {
             name: {figure: plain_figure(part[figure]) for figure in names}
-            for name, part in figures.items()
+            for name, part in result.figures.items()
         },
     }
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from api.stages.model.calibration import gates
+from api.stages.model.calibration import CaseKind, gates
 from api.stages.model.folder import Model
 from detectors.model.json_value import JsonValue
 from lab.training.matrices import folds
@@ -39,6 +39,7 @@ class Case:
     answers: bool | None
     covered: bool
     """Whether the conformal set at the stated risk has the truth."""
+    kind: CaseKind = CaseKind.PAGES
 
 
 class Measured(NamedTuple):
@@ -102,6 +103,7 @@ def cases_of(
                 steps=learner.table.length(side),
                 answers=verdict.answers,
                 covered=success in verdict.possible,
+                kind=scored.kind,
             )
         )
     return cases

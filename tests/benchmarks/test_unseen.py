@@ -11,9 +11,10 @@ import orjson
 import pytest
 
 from api.replay.recordings import read_recording
+from api.stages.model.calibration import CaseKind
 from api.stages.model.folder import BUILTIN, load
 from api.tasks.task_files import check_task
-from benchmarks.builtin import RISKS, read_former
+from benchmarks.builtin import read_former
 from benchmarks.desktop.record import Make
 from benchmarks.scenes.page_scene import PageScene
 from benchmarks.unseen import commands, programs
@@ -28,6 +29,7 @@ from benchmarks.unseen.look import main as look
 from benchmarks.unseen.record import PAGES, PROGRAMS
 from benchmarks.unseen.record import main as record
 from detectors.task.ruleset import compile_task
+from lab.training.evaluating import Case
 from lab.training.preferences import score_log
 from tests.support.chromium import needs_chromium
 from tests.support.desktop import needs
@@ -67,29 +69,28 @@ def test_the_look_beside_the_model_is_one_at_this_model() -> None:
     found = orjson.loads(LOOK.read_bytes())
     assert found["model"] == load(BUILTIN).digest
     assert set(found["groups"]) <= GROUPS
-    assert found["recordings"] >= 60
-    assert found["refuted"] == find_refuted(found["figures"])
-    assert load(BUILTIN).refuted["trajectory"] == set(found["refuted"]["trajectory"])
+    assert found["recordings"] >= 500
+    assert load(BUILTIN).refuted == {level: set(of) for level, of in found["refuted"].items()}
 
 
-def test_a_kind_is_refuted_where_the_interval_lies_above_the_risk() -> None:
-    def figures(**commands: Any) -> dict[str, Any]:
-        """A look in which all but commands were answered without an error."""
-        fine = {"answered": 40, "wrong": 0, "wrong_interval": [0.0, 0.2]}
-        return {
-            f"{part}{infix}, never seen{suffix}": commands
-            if part == "commands" and not infix
-            else fine
-            for part in ("programs", "commands", "pages")
-            for infix in ("", ", steps")
-            for _, suffix in RISKS
-        }
+@pytest.mark.parametrize(
+    ("wrong", "groups", "refuted"),
+    [(0, 12, set()), (2, 12, set()), (24, 12, {"files"}), (24, 1, set())],
+    ids=["none is wrong", "few are", "many are", "many of one group are"],
+)
+def test_a_kind_is_refuted_where_the_interval_lies_above_the_risk(
+    wrong: int, groups: int, refuted: set[str]
+) -> None:
+    def case(at: int, kind: CaseKind, *, success: bool, answers: bool | None = True) -> Case:
+        return Case(
+            id=str(at), group=f"g{at % groups}", task="t", success=success, score=1.0, p=0.9,
+            steps=1, answers=answers, covered=True, kind=kind,
+        )  # fmt: skip
 
-    nothing: dict[str, list[str]] = {"trajectory": [], "step": []}
-    assert find_refuted(figures(answered=40, wrong_interval=[0.04, 0.3])) == nothing
-    assert find_refuted(figures(answered=0, wrong_interval=[None, None])) == nothing
-    found = find_refuted(figures(answered=40, wrong_interval=[0.06, 0.3]))
-    assert found == {"trajectory": ["files"], "step": []}
+    files = [case(at, CaseKind.FILES, success=at >= wrong) for at in range(60)]
+    pages = [case(at, CaseKind.PAGES, success=True) for at in range(60)]
+    silent = [case(at, CaseKind.WINDOWS, success=False, answers=None) for at in range(60)]
+    assert find_refuted([*files, *pages, *silent], 0.05) == refuted
 
 
 @pytest.mark.parametrize("part", ["programs", "commands", "desktop", "pages"])

@@ -11,6 +11,7 @@ from api.stages.model.calibration import (
     CaseKind,
     _standard_error,
     _threshold,
+    _threshold_of_all,
     calibrate,
     collection_of,
     from_json,
@@ -233,14 +234,6 @@ def test_calibration_is_read_back_as_it_was() -> None:
     assert from_json(named.to_json()).group.tolist() == [1, 0] * 50
 
 
-def test_a_calibration_of_an_earlier_version_has_a_group_for_each_case() -> None:
-    """It knows none."""
-    found = made(100)
-    document = found.to_json()
-    del document["group"], document["collection"]
-    assert gate(from_json(document), 0.2).sure == pytest.approx(gate(found, 0.2).sure, abs=1e-4)
-
-
 def test_many_easy_cases_of_desktops_promise_nothing_of_pages() -> None:
     """Of 400 cases of desktops all sure ones are right, of 100 of pages one in five is wrong: by one
     threshold for both the risk is kept on the whole and not on pages; by two it is kept on each."""
@@ -285,6 +278,26 @@ def test_many_easy_cases_of_one_collection_promise_nothing_of_another() -> None:
     assert answered(20, apart) == 0
     assert answered(20, apart, risk=0.4) == 2
     assert answered(MIN_GROUPS - 1, apart) == 2
+
+
+def test_the_risk_is_kept_by_all_at_the_threshold_that_is_chosen() -> None:
+    """One collection never keeps it; above its surest case stand three of the other, one of them
+    wrong: at no cut do both keep it, so nothing is answered."""
+    easy = [*np.linspace(0.6, 0.97, 200).tolist(), 0.98, 0.985, 0.99]
+    hard = np.linspace(0.6, 0.975, 60).tolist()
+    sure, right = np.asarray([*easy, *hard]), np.ones(263, np.bool_)
+    right[200] = False
+    right[203::4] = False
+    named = [f"a/{at % 20}" for at in range(203)] + [f"b/{at % 20}" for at in range(60)]
+    found = calibrate(
+        sure.tolist(), right.tolist(), [0.5] * 263, (), named, [name[0] for name in named]
+    )
+    assert found is not None
+    said = np.ones(263, np.bool_)
+    assert _threshold(sure[:203], right[:203], found.group[:203], 0.05) is not None
+    assert _threshold_of_all(sure, right, said, found, 0.05) is None
+    surely = np.append(right[:203], np.ones(60, np.bool_))
+    assert _threshold_of_all(sure, surely, said, found, 0.05) is not None
 
 
 @pytest.mark.parametrize(

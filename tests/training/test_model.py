@@ -132,7 +132,7 @@ def test_a_look_that_is_none_is_an_error_that_names_the_file(made: Made, tmp_pat
     digest = save(tmp_path / "looked-at", made.model)
     for text in ("[]", "{", json.dumps({"model": digest}), json.dumps({"refuted": {}})):
         (tmp_path / "looked-at" / LOOK).write_text(text)
-        with pytest.raises(ModelError, match="looked-at"):
+        with pytest.raises(ModelError, match=LOOK):
             load(tmp_path / "looked-at")
 
 

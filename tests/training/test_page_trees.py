@@ -105,6 +105,8 @@ TREES: dict[str, tuple[list[Said], list[list[tuple[str, str]]]]] = {
         [tree(ONE), went("/b", same_document=True), tree(ONE)],
         [CAME, []],
     ),
+    "one that was cut": ([tree(ONE), tree([], cut=True), tree(ONE)], [CAME, [], []]),
+    "one without a digest": ([tree(ONE, sha256=None)], [[]]),
     "no nodes": ([tree([], tree=[None, {"depth": 0}, 7])], [[("element.appeared", "")]]),
 }
 
@@ -113,6 +115,22 @@ TREES: dict[str, tuple[list[Said], list[list[tuple[str, str]]]]] = {
 def test_a_tree_is_told_as_what_it_has_more_and_less(name: str) -> None:
     said, wanted = TREES[name]
     assert differences(*said) == wanted
+
+
+def test_what_a_frame_showed_goes_as_it_navigates() -> None:
+    trees = TreeChanges()
+    said = [
+        tree(ONE, frame="G"),
+        ("page.navigated", {**went("/b")[1], "frame": "G", "main": False}),
+    ]
+    told = [trees.translate(event, in_step=True) for event in log(*said)]
+    kinds = [event.kind for event in told[1]]
+    assert kinds == ["element.disappeared", "text.disappeared", "page.navigated"]
+
+
+def test_a_log_that_tells_texts_without_saying_that_it_does_needs_no_trees() -> None:
+    text = ("text.appeared", {"tab": "T", "frame": "T", "text": "A"})
+    assert differences(text, tree(ONE)) == [[]]
 
 
 def test_what_is_remembered_is_bounded() -> None:

@@ -161,3 +161,108 @@ def test_what_the_harness_says_that_it_chooses_is_entered(said: str, off: int) -
     steps = [("step.began", {"step": 0, "action": action}), *chosen, sealed(0)]
     rows = extract(GOAL, log(*steps, ("episode.closed", {"reason": "done"})))
     assert dict(zip(schema.NAMES, rows[-1], strict=True))["sent_off"] == off
+
+
+NUMBERS = {"phone": 1234567, "amount": 12345.67, "whole": 1000000, "level": 2.0, "share": 0.125}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_is_written_as_a_person_writes_it(name: str) -> None:
+    number = NUMBERS[name]
+    said = f"{number:g}" if number == 2.0 else str(number)
+    goal = f"Set the {name} to {said} and save it."
+    found = row(goal, sent({name: number}))
+    assert (found["sent_slots"], found["sent_off"]) == (1, 0)
+    assert row(goal, sent({name: number + 1}))["sent_off"] == 1
+
+
+def test_a_field_that_was_emptied_makes_no_empty_value_wrong() -> None:
+    emptied = [filled("Phone", "x"), filled("Phone", ""), filled("Note", "—")]
+    found = row(GOAL, [*emptied, *sent({"note": "", "city": "", "phone": "555-1234"})])
+    assert found["sent_off"] == 0
+
+
+def answer(request: str, document: Any, status: int = 200) -> Said:
+    """The answer to a request that was sent before."""
+    return sent(document, status, request=request)[1]
+
+
+def asked(request: str) -> Said:
+    about = {"request": request, "method": "POST", "url": "http://shop.test/state"}
+    return "request.sent", {**about, "type": "Fetch"}
+
+
+RIGHT, OTHER = {"Ada Field": "555-1234"}, {"Bo Lind": "555-9"}
+ORDERS: dict[str, tuple[list[list[Said]], dict[str, float]]] = {
+    "the answer comes in a later step": (
+        [[asked("a")], [answer("a", RIGHT)]],
+        {"writes": LOGS[1], "writes_now": 0, "write_status": 2, "sent_slots": 1},
+    ),
+    "a form's request is answered later, and nobody read its body": (
+        [[submitted(("who", "Ada Field")), asked("a")], [("request.finished", {
+            "request": "a", "method": "POST", "type": "Fetch", "status": 201, "url": "http://x/"})]],
+        {"write_status": 2, "sent_slots": 0.5},
+    ),
+    "an earlier one is answered after the last": (
+        [[asked("a"), asked("b"), answer("b", RIGHT), answer("a", OTHER, 500)]],
+        {"writes_now": 2, "write_status": 2, "sent_slots": 1},
+    ),
+    "the last is not answered yet": (
+        [[asked("a"), answer("a", RIGHT), asked("b")]],
+        {"writes_now": 2, "write_status": 0, "sent_slots": -1},
+    ),
+    "nobody heard that it was sent": ([[answer("a", RIGHT)]], {"writes_now": 1, "sent_slots": 1}),
+    "less of the goal than before": (
+        [[*sent(RIGHT), asked("b"), answer("b", {"Ada Field": "555-9"})]],
+        {"sent_lost": 1 / 6, "sent_slots": 0.5},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_what_was_sent_last_is_what_is_compared(name: str) -> None:
+    steps, wanted = ORDERS[name]
+    found = row(GOAL, *steps)
+    assert {feature: found[feature] for feature in wanted} == pytest.approx(wanted, abs=0.05)
+
+
+ODD: list[Said] = [
+    ("request.sent", {"request": [], "method": [], "type": {}}),
+    ("request.finished", {"request": "a", "method": "POST", "type": [], "status": "abc"}),
+    ("request.finished", {"request": "a", "method": "POST", "status": "abc", "body": []}),
+    (
+        "request.redirected",
+        {"request": None, "method": "POST", "status": None, "body": {"text": 7}},
+    ),
+    ("form.submitted", {"fields": {"a": 1}, "trusted": True}),
+    ("form.submitted", {"fields": [[1, 2], ["a"], "b", ["c", ["d"]]], "trusted": True}),
+    ("visual.tree_recorded", {"sha256": None, "tree": [[[]]]}),
+    ("episode.opened", {"asked": [[["a"]]]}),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ODD)))
+def test_odd_events_of_an_uploaded_log_end_nothing(number: int) -> None:
+    log_of = log(*episode([], [], before=[ODD[number]]))
+    within = [clicked("Save"), *(said for said in [ODD[number]] if said[0] != "request.finished")]
+    assert len(extract(GOAL, log_of)) == 2
+    assert len(extract(GOAL, log(*episode(within)))) == 1
+
+
+AGAIN: dict[str, tuple[list[Said], float]] = {
+    "once each": ([clicked("A"), clicked("B")], 0),
+    "at once": ([clicked("A"), clicked("A")], 0),
+    "after another": ([clicked("A"), clicked("B"), clicked("A")], 1),
+    "after an ending": ([clicked("A"), clicked("Save"), clicked("A")], 1),
+    "an ending": ([clicked("Save"), clicked("A"), clicked("Save")], 0),
+    "in another row": (
+        [clicked("A", around="A Ada"), clicked("B"), clicked("A", around="A Bo")],
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_what_is_clicked_again_after_something_else_is_counted(name: str) -> None:
+    said, wanted = AGAIN[name]
+    assert row(GOAL, said)["reclicked"] == wanted

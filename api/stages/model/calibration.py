@@ -24,7 +24,7 @@ from api.stages.model.schema import NAMES
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.intp]
-GATE = "surely, by groups and collections"
+GATE = "surely, by groups, and by collections at once"
 """How a risk chooses the threshold; a change makes other answers of the same model."""
 MIN_GROUPS = 5
 """Groups from which on a collection of them must keep the risk by itself."""
@@ -132,9 +132,7 @@ class Calibration:
 
 
 def from_json(document: Mapping[str, Any]) -> Calibration:
-    """Read what `Calibration.to_json` gave; raises KeyError. Cases without groups, as earlier
-    versions wrote them, are a group each, and without collections all of one."""
-    count = len(document["scores"])
+    """Read what `Calibration.to_json` gave; raises KeyError."""
     return Calibration(
         slope=float(document["slope"]),
         offset=float(document["offset"]),
@@ -142,8 +140,8 @@ def from_json(document: Mapping[str, Any]) -> Calibration:
         success=np.asarray(document["success"], np.bool_),
         novelty=np.asarray(document["novelty"], np.float64),
         kind=np.asarray(document["kind"], np.intp),
-        group=np.asarray(document.get("group", range(count)), np.intp),
-        collection=np.asarray(document.get("collection", [0] * count), np.intp),
+        group=np.asarray(document["group"], np.intp),
+        collection=np.asarray(document["collection"], np.intp),
     )
 
 
@@ -252,38 +250,48 @@ def _threshold_of_all(
     calibration: Calibration,
     risk: float,
 ) -> float | None:
-    """Return the confidence from which on the risk is kept among all cases that are ``said``, and
-    among those of each collection of `MIN_GROUPS` groups by themselves: many easy cases of the one
-    are no promise for the other. Where a collection never keeps it, that is above all of its
-    cases."""
-    found = _threshold(confidence[said], right[said], calibration.group[said], risk)
-    if found is None:
-        return None
-    for collection in np.unique(calibration.collection[said]):
-        of = said & (calibration.collection == collection)
-        if len(np.unique(calibration.group[of])) >= MIN_GROUPS:
-            own = _threshold(confidence[of], right[of], calibration.group[of], risk)
-            above = float(np.nextafter(confidence[of].max(), 2))
-            found = max(found, above if own is None else own)
-    return found
+    """Return the least confidence from which on the share of errors is surely within ``risk`` among
+    all cases that are ``said``, and among those of each collection of `MIN_GROUPS` groups by
+    themselves, unless none of these is left: many easy cases of the one are no promise for the
+    other. None where there is none."""
+    order = np.argsort(-confidence[said], kind="stable")
+    sure, is_right = confidence[said][order], right[said][order]
+    group, collection = calibration.group[said][order], calibration.collection[said][order]
+    within = _is_within(is_right, group, risk)
+    for one in np.unique(collection):
+        of = collection == one
+        if len(np.unique(group[of])) >= MIN_GROUPS:
+            own = np.append(True, _is_within(is_right[of], group[of], risk))
+            within &= own[np.cumsum(of)]
+    return _least(sure, within)
 
 
 def _threshold(sure: Floats, right: NDArray[np.bool_], group: Whole, risk: float) -> float | None:
     """Return the least confidence from which on the share of errors is surely within ``risk``; None
-    where there is none.
+    where there is none."""
+    order = np.argsort(-sure, kind="stable")
+    return _least(sure[order], _is_within(right[order], group[order], risk))
+
+
+def _least(sure: Floats, within: NDArray[np.bool_]) -> float | None:
+    """Return the last of falling confidences [n] at which the risk is kept (``within`` [n]). A cut
+    falls between confidences, never among equal ones."""
+    ends = np.append(np.diff(sure) != 0, True)
+    found = np.flatnonzero(within & ends[: len(sure)])
+    return float(sure[found[-1]]) if len(found) else None
+
+
+def _is_within(right: NDArray[np.bool_], group: Whole, risk: float) -> NDArray[np.bool_]:
+    """Return of the first 1, 2, … cases [n] whether the share of errors is surely within ``risk``.
 
     A case weighs 1 - risk if its answer is wrong, -risk if it is right. The sum, with one more
     error and with `_Z` times its standard error by groups (cases of one group err together), must
     not be above 0.
     """
-    order = np.argsort(-sure, kind="stable")
-    excess = np.where(right[order], -risk, 1 - risk)
-    total = np.cumsum(excess)
-    bound = total + (1 - risk) + _Z * _standard_error(excess, group[order])
-    # A cut falls between confidences, never among equal ones.
-    ends = np.append(np.diff(sure[order]) != 0, True)
-    within = np.flatnonzero((bound <= _ROUNDING) & ends)
-    return float(sure[order[within[-1]]]) if len(within) else None
+    excess = np.where(right, -risk, 1 - risk)
+    bound = np.cumsum(excess) + (1 - risk) + _Z * _standard_error(excess, group)
+    kept: NDArray[np.bool_] = bound <= _ROUNDING
+    return kept
 
 
 def _standard_error(values: Floats, group: Whole) -> Floats:

@@ -151,6 +151,7 @@ class Clicks:
         """Count what ends nothing and is clicked again after something else was: it may be
         undone."""
         if target.ends:
+            self._clicked_last = ""
             return
         element = click["element"]
         around = str(click.get("around") or "")[:MAX_AROUND]

@@ -150,13 +150,16 @@ def load(folder: Path) -> Model:
 
 def _read_refuted(file: Path, digest: str) -> dict[str, frozenset[str]]:
     """Read which kinds of cases a look at the model with this digest refuted; none where nobody
-    looked at it. Raises `ModelError`, and others for what is no such file."""
+    looked at it. Raises `ModelError`."""
     if not file.is_file():
         return {}
     look = _read_object(file)
-    if look["model"] != digest:
-        return {}
-    return {level: frozenset(kinds) for level, kinds in look["refuted"].items()}
+    try:
+        if look["model"] != digest:
+            return {}
+        return {level: frozenset(kinds) for level, kinds in look["refuted"].items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{file}: expected a look at a model: {error!r}") from None
 
 
 def _read_object(file: Path) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 as of a log that reports text and elements as they come.
 
 A tree is compared with the one before of its document. What it has more is told as an element or a
-line of text that appeared, what it lacks as one that disappeared. Where the log reports these by
-itself, trees add nothing.
+line of text that appeared, what it lacks as one that disappeared; of a tree that was cut nobody
+knows what it lacks. Where the log reports text or elements by itself, trees add nothing.
 """
 
 from __future__ import annotations
@@ -51,28 +51,33 @@ class TreeChanges:
                 return list(self._differences(event, baseline=not in_step))
             case "episode.opened":
                 asked = event.data.get("asked")
-                if isinstance(asked, list) and not REPORTED.isdisjoint(asked):
+                if isinstance(asked, list) and any(kind in asked for kind in REPORTED):
                     self._is_needed = False
+            case "text.appeared" | "element.appeared":
+                self._is_needed = False
             case "page.navigated" if not event.data.get("same_document"):
-                self._forget(event.data)
+                return [*self._leave(event, baseline=not in_step), event]
         return (event,)
 
-    def _forget(self, data: Mapping[str, Json]) -> None:
+    def _leave(self, event: Event, *, baseline: bool) -> Iterator[Event]:
         """Another document is in a frame: where it is the main one, all that its tab showed is
-        gone."""
-        tab, frame = str(data.get("tab")), str(data.get("frame"))
-        gone = [
-            one for one in self._shown if one[0] == tab and (data.get("main") or one[1] == frame)
-        ]
-        for document in gone:
-            del self._shown[document]
+        gone, and the screen is emptied; else what the frame showed disappears."""
+        tab, frame = str(event.data.get("tab")), str(event.data.get("frame"))
+        if event.data.get("main"):
+            for document in [one for one in self._shown if one[0] == tab]:
+                del self._shown[document]
+            return
+        for item in self._shown.pop((tab, frame), Items()).elements():
+            yield _event_of(event, "disappeared", item, baseline=baseline)
 
     def _differences(self, event: Event, *, baseline: bool) -> Iterator[Event]:
         now = self._read(event.data) if self._is_needed else None
         if now is None:
             return
         document = str(event.data.get("tab")), str(event.data.get("frame"))
-        before = self._shown.pop(document, Counter())
+        before = self._shown.pop(document, Items())
+        if event.data.get("cut"):
+            now = now | before
         self._shown[document] = now
         while len(self._shown) > MAX_TREES:
             del self._shown[next(iter(self._shown))]
@@ -83,7 +88,9 @@ class TreeChanges:
     def _read(self, data: Mapping[str, Json]) -> Items | None:
         """The items of a tree that is in the event, or that was recorded before under its digest;
         None where neither is known."""
-        digest, tree = str(data.get("sha256")), data.get("tree")
+        digest, tree = data.get("sha256"), data.get("tree")
+        if not isinstance(digest, str):
+            return None
         if isinstance(tree, list):
             self._by_digest.pop(digest, None)
             self._by_digest[digest] = Counter(_items_of(tree[:MAX_NODES]))

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from api.stages.model.goal_comparison import AGREES, GoalComparison
+from api.stages.model.goal_comparison import AGREES, FieldPairs, GoalComparison
 from api.stages.model.screen import EventData
 from api.stages.model.words import plain, ratio, share
 from detectors.model.types import Event, Json
@@ -28,6 +28,14 @@ MAX_VALUES = 300
 MAX_DEPTH = 8
 MAX_ENTERED = 100
 """Values entered into fields that are remembered."""
+MAX_REQUESTS = 100
+"""Requests that are remembered by their ids."""
+MAX_PAIRED = 60
+"""Values of a body whose names are compared with where the goal has them, and names."""
+LARGE = 1e15
+"""From here on a whole number is written as it is."""
+OPERATION = frozenset(("query", "operationName", "extensions"))
+"""Keys of a GraphQL request beside its variables."""
 UNKNOWN = -1.0
 
 
@@ -53,18 +61,23 @@ class Writes:
         """Clicks and fills since something was sent last."""
         self._steps = 0
         """Steps since then."""
-        self._entered: dict[str, None] = {}
-        """Values that were entered into fields, as plain words."""
-        self._is_form_of_step = False
+        self._entered: dict[str, str] = {}
+        """Values that were entered into fields, by their plain words."""
         self._typed = ""
-        self._compared: dict[str, float] = _unknown_body()
+        self._requests: dict[str, None] = {}
+        """Requests that were sent, the last one last."""
+        self._has_form = False
+        """A form was submitted in this step, and no request followed yet."""
+        self._body: list[SentValue] | None = None
+        self._compared: dict[str, float] | None = _unknown_body()
+        """The features of the body; None while they are not computed."""
         self._best_words = 0.0
         """The largest share of the goal's words that anything sent had."""
 
     def begin(self, typed: str) -> None:
         """Note that a step begins, in which the harness says that it types or chooses a text."""
         self._in_step = 0
-        self._is_form_of_step = False
+        self._has_form = False
         self._typed = typed
 
     def fold(self, event: Event) -> None:
@@ -76,10 +89,10 @@ class Writes:
                 self._deeds += bool(event.data.get("trusted"))
             case "field.filled":
                 self._note_fill(event.data)
-            case "form.submitted":
+            case "form.submitted" if event.data.get("trusted"):
                 self._note_form(event.data)
             case "request.sent" if _is_write(event.data):
-                self._note_write()
+                self._note_request(event.data)
             case "request.finished" | "request.redirected" if _is_write(event.data):
                 self._note_answer(event.data)
 
@@ -87,6 +100,8 @@ class Writes:
         """Return the features of the step that is over, and of what was sent last."""
         self._steps = 0 if self._in_step else self._steps + 1
         was_sent = self._writes > 0
+        if self._compared is None:
+            self._compared = self._compare(self._body)
         return {
             "writes_now": float(min(MAX_COUNT, self._in_step)),
             "writes": math.log1p(self._writes),
@@ -97,44 +112,70 @@ class Writes:
 
     def _note_fill(self, data: EventData) -> None:
         value = data.get("value")
-        texts = [
-            one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)
-        ]
+        values = value if isinstance(value, list) else [value]
+        texts = [one for one in values if isinstance(one, str)]
         # A library that chooses an option of a list does so by script.
         is_own = data.get("trusted") or (bool(self._typed) and self._typed in texts)
         if not is_own or data.get("commit"):
             return
         self._deeds += 1
         for text in texts:
-            if len(self._entered) < MAX_ENTERED:
-                self._entered[plain(text)] = None
+            words = plain(text)
+            if words and len(self._entered) < MAX_ENTERED:
+                self._entered.setdefault(words, text)
 
     def _note_write(self) -> None:
         self._writes += 1
         self._in_step += 1
         self._deeds = 0
+        self._status = 0
 
     def _note_form(self, data: EventData) -> None:
-        """A form was submitted: its fields are what was sent, until a request's body is known."""
-        if not data.get("trusted"):
-            return
+        """A form was submitted: its fields are what was sent, until its request's body is known."""
         self._note_write()
-        self._is_form_of_step = True
+        self._has_form = True
         self._set_body(_values_of_pairs(_text_pairs(data.get("fields"))))
 
+    def _note_request(self, data: EventData) -> None:
+        """A request was sent, of which the body is told with its answer."""
+        self._note_write()
+        request = str(data.get("request"))
+        self._requests.pop(request, None)
+        self._requests[request] = None
+        if len(self._requests) > MAX_REQUESTS:
+            del self._requests[next(iter(self._requests))]
+        if not self._has_form:
+            self._set_body(None)
+        self._has_form = False
+
     def _note_answer(self, data: EventData) -> None:
-        """A request was answered: its class of status, and its body as far as it was read."""
-        self._status = int(data.get("status") or 0) // 100
-        body = data.get("body")
+        """The request that was sent last was answered: note its class of status, and its body as
+        far as it was read. One of which nobody heard that it was sent is sent now."""
+        request = str(data.get("request"))
+        if request not in self._requests:
+            self._note_request(data)
+        if request != next(reversed(self._requests)):
+            return
+        status, body = data.get("status"), data.get("body")
+        self._status = status // 100 if isinstance(status, int) else 0
         values = read_body(body) if isinstance(body, Mapping) else None
-        if values is not None or not self._is_form_of_step:
+        if values is not None:
             self._set_body(values)
 
     def _set_body(self, values: list[SentValue] | None) -> None:
-        self._compared = _unknown_body() if values is None else self._compare(values)
+        self._body = values
+        self._compared = None
+        if values is not None:
+            self._best_words = max(self._best_words, self._share_of_words(values))
 
-    def _compare(self, values: Sequence[SentValue]) -> dict[str, float]:
+    def _share_of_words(self, values: Sequence[SentValue]) -> float:
+        words = {word for one in values for text in (one.name, one.value) for word in text.split()}
+        return share(words, self._comparison.goal.words)
+
+    def _compare(self, values: Sequence[SentValue] | None) -> dict[str, float]:
         """The features of one body, by its values."""
+        if values is None:
+            return _unknown_body()
         slots = self._comparison.goal.slots
         texts = [f" {one.name} {one.value} " for one in values]
         records: dict[int, str] = {}
@@ -142,9 +183,8 @@ class Writes:
             records[one.record] = records.get(one.record, "") + text
         whole = "".join(texts)
         found = [slot for slot in slots if f" {slot} " in whole]
-        pairs = self._comparison.pair_values([(one.name, one.value) for one in values])
-        words = share(set(whole.split()), self._comparison.goal.words)
-        self._best_words = max(self._best_words, words)
+        words = self._share_of_words(values)
+        pairs = self._pair(values)
         return {
             "sent_slots": ratio(len(found), len(slots), 1.0),
             "sent_words": words,
@@ -153,14 +193,31 @@ class Writes:
             "sent_in_record": _best_share(found, list(records.values())),
             "sent_paired": pairs.share,
             "sent_crossed": float(min(MAX_COUNT, pairs.crossed)),
-            "sent_off": float(min(MAX_COUNT, sum(map(self._is_off, values)))),
+            "sent_off": float(self._count_off(values)),
         }
+
+    def _pair(self, values: Sequence[SentValue]) -> FieldPairs:
+        """Compare the values that the goal has with their names, and with the names of others."""
+        text = self._comparison.goal.text
+        named = [(one.name, one.value) for one in values if f" {one.value} " in text]
+        names = list(dict.fromkeys(one.name for one in values))
+        return self._comparison.pair_values(named[:MAX_PAIRED], names[:MAX_PAIRED])
+
+    def _count_off(self, values: Sequence[SentValue]) -> int:
+        """How many different values are wrong by the goal, at most `MAX_COUNT`."""
+        count = 0
+        for one in dict.fromkeys(values):
+            count += self._is_off(one)
+            if count == MAX_COUNT:
+                break
+        return count
 
     def _is_off(self, sent: SentValue) -> bool:
         """Whether a value is wrong by the goal: entered and not in it, or the number of something
         that it names with another number."""
-        if sent.value in self._entered:
-            return self._comparison.compare_value(sent.value) < AGREES
+        entered = self._entered.get(sent.value)
+        if entered is not None:
+            return self._comparison.compare_value(entered) < AGREES
         is_other_number = sent.number and f" {sent.value} " not in self._comparison.goal.text
         return bool(is_other_number) and self._comparison.agrees(sent.name) >= AGREES
 
@@ -174,7 +231,9 @@ def _unknown_body() -> dict[str, float]:
 
 
 def _is_write(data: EventData) -> bool:
-    return data.get("method") in METHODS and data.get("type", "Document") in TYPES
+    """Whether a request changes something for the page's user. A redirect tells no type."""
+    method, type = data.get("method"), data.get("type", "Document")
+    return isinstance(method, str) and method in METHODS and type in tuple(TYPES)
 
 
 def _best_share(found: Sequence[str], texts: Sequence[str]) -> float:
@@ -206,7 +265,11 @@ def _text_pairs(fields: Json) -> list[tuple[str, str]]:
     """The names and values of a form's fields; secret ones have no value."""
     rows = fields if isinstance(fields, list) else []
     pairs = [row for row in rows if isinstance(row, list) and len(row) == 2]
-    return [(str(name), "" if value is None else str(value)) for name, value in pairs]
+    return [
+        (name, value if isinstance(value, str) else "")
+        for name, value in pairs
+        if isinstance(name, str)
+    ]
 
 
 def _values_of_pairs(pairs: Sequence[tuple[str, str]]) -> list[SentValue]:
@@ -216,8 +279,8 @@ def _values_of_pairs(pairs: Sequence[tuple[str, str]]) -> list[SentValue]:
 def _values_of_json(document: Json) -> list[SentValue]:
     """The first values of a document, each with the object that has it. Of a GraphQL operation
     those of its variables."""
-    if isinstance(document, Mapping) and isinstance(document.get("variables"), Mapping):
-        document = document["variables"]
+    if isinstance(document, Mapping) and not OPERATION.isdisjoint(document):
+        document = document.get("variables", document)
     found: list[SentValue] = []
     for value in _walk(document, "", 0, 0, iter(range(1, MAX_VALUES * MAX_DEPTH))):
         found.append(value)
@@ -244,5 +307,11 @@ def _walk(
         return
     is_number = isinstance(document, int | float) and not isinstance(document, bool)
     number = float(document) if is_number and isinstance(document, int | float) else None
-    text = plain(f"{document:g}") if number is not None else plain(str(document))
-    yield SentValue(plain(name), text, record, number)
+    yield SentValue(plain(name), plain(_text_of(document)), record, number)
+
+
+def _text_of(scalar: Json) -> str:
+    """A scalar as a person writes it: 2 for 2.0."""
+    if isinstance(scalar, float) and scalar.is_integer() and abs(scalar) < LARGE:
+        return str(int(scalar))
+    return str(scalar)
