@@ -34,10 +34,11 @@ WALKED = 100
 """Objects that are measured at once, at most: a walk through a whole log of a megabyte takes ten
 times as long as a step."""
 AT_ONCE = 24
-"""Events that are read at once, at most, and one end of a step: a millisecond or two."""
+"""Events that are read at once, at most, and one end of a step: a millisecond or two, but for the
+first tree of a page, which stands for thousands."""
 EVENT_BYTES = 512
 """Bytes that an event adds to a folded log beside its texts, about."""
-NODE_BYTES = 128
+NODE_BYTES = 512
 """Bytes that a node of a page's tree adds, about."""
 EMPTY_BYTES = 32 * 1024
 """Bytes of a folded log of which nothing was read, about."""
