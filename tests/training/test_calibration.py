@@ -11,7 +11,6 @@ from api.stages.model.calibration import (
     CaseKind,
     _standard_error,
     _threshold,
-    _threshold_of_all,
     calibrate,
     collection_of,
     from_json,
@@ -110,12 +109,12 @@ def test_a_cut_falls_between_confidences() -> None:
     """Whoever is as sure as the last one is answered as well: of equal ones all count, or none."""
     sure, alone = np.asarray([0.9] * 60 + [0.8] * 40), np.arange(100)
     right = np.asarray([True] * 99 + [False])
-    assert _threshold(sure, right, alone, 0.05) == 0.8
+    assert _threshold(sure, right, alone, 0 * alone, 0.05) == 0.8
     wrong = np.asarray([True] * 80 + [False] * 20)
-    assert _threshold(sure, wrong, alone, 0.05) == 0.9
+    assert _threshold(sure, wrong, alone, 0 * alone, 0.05) == 0.9
     few = np.asarray([True] * 40 + [False] * 20)
-    assert _threshold(sure[:60], few, alone[:60], 0.05) is None
-    assert _threshold(sure[:0], right[:0], alone[:0], 0.05) is None
+    assert _threshold(sure[:60], few, alone[:60], 0 * alone[:60], 0.05) is None
+    assert _threshold(sure[:0], right[:0], alone[:0], alone[:0], 0.05) is None
 
 
 @pytest.mark.parametrize(
@@ -144,7 +143,7 @@ def test_errors_must_surely_be_within_the_risk_and_count_by_groups(
     """At a risk of 5 %: case i is of the group i modulo ``groups``."""
     cases = np.arange(answers)
     right = ~np.isin(cases, wrong)
-    found = _threshold(np.full(answers, 0.9), right, cases % groups, 0.05)
+    found = _threshold(np.full(answers, 0.9), right, cases % groups, 0 * cases, 0.05)
     assert (found is not None) is answered
 
 
@@ -180,7 +179,7 @@ def test_the_stated_risk_is_kept_on_groups_that_are_fresh() -> None:
         sure, right, groups = programs(draw, 24)
         for grouped in (True, False):
             counted = groups if grouped else np.arange(len(sure))
-            least = _threshold(sure, right, counted, 0.05) or 2.0
+            least = _threshold(sure, right, counted, 0 * counted, 0.05) or 2.0
             said = fresh >= least
             above[grouped] += bool(said.any() and (~fresh_right[said]).mean() > 0.05)
     assert above[True] <= 0.15 * 400
@@ -293,11 +292,12 @@ def test_the_risk_is_kept_by_all_at_the_threshold_that_is_chosen() -> None:
         sure.tolist(), right.tolist(), [0.5] * 263, (), named, [name[0] for name in named]
     )
     assert found is not None
-    said = np.ones(263, np.bool_)
-    assert _threshold(sure[:203], right[:203], found.group[:203], 0.05) is not None
-    assert _threshold_of_all(sure, right, said, found, 0.05) is None
+    group, collection = found.group, found.collection
+    easy_alone = (sure[:203], right[:203], group[:203], collection[:203])
+    assert _threshold(*easy_alone, 0.05) is not None
+    assert _threshold(sure, right, group, collection, 0.05) is None
     surely = np.append(right[:203], np.ones(60, np.bool_))
-    assert _threshold_of_all(sure, surely, said, found, 0.05) is not None
+    assert _threshold(sure, surely, group, collection, 0.05) is not None
 
 
 @pytest.mark.parametrize(

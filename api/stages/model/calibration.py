@@ -238,46 +238,30 @@ def _gate_of(calibration: Calibration, risk: float, chosen: NDArray[np.bool_]) -
     sure = {}
     for outcome in (True, False):
         said = is_usual & ((p >= 0.5) == outcome)
-        right = calibration.success == outcome
-        sure[outcome] = _threshold_of_all(confidence, right, said, calibration, risk)
+        right = calibration.success[said] == outcome
+        group, collection = calibration.group[said], calibration.collection[said]
+        sure[outcome] = _threshold(confidence[said], right, group, collection, risk)
     return ConfidenceGate(risk, sure, usual)
 
 
-def _threshold_of_all(
-    confidence: Floats,
-    right: NDArray[np.bool_],
-    said: NDArray[np.bool_],
-    calibration: Calibration,
-    risk: float,
+def _threshold(
+    sure: Floats, right: NDArray[np.bool_], group: Whole, collection: Whole, risk: float
 ) -> float | None:
-    """Return the least confidence from which on the share of errors is surely within ``risk`` among
-    all cases that are ``said``, and among those of each collection of `MIN_GROUPS` groups by
+    """Return the least confidence (``sure`` [n]) from which on the share of errors is surely within
+    ``risk`` among all cases, and among those of each collection of `MIN_GROUPS` groups by
     themselves, unless none of these is left: many easy cases of the one are no promise for the
     other. None where there is none."""
-    order = np.argsort(-confidence[said], kind="stable")
-    sure, is_right = confidence[said][order], right[said][order]
-    group, collection = calibration.group[said][order], calibration.collection[said][order]
-    within = _is_within(is_right, group, risk)
+    order = np.argsort(-sure, kind="stable")
+    sure, right, group, collection = sure[order], right[order], group[order], collection[order]
+    within = _is_within(right, group, risk)
     for one in np.unique(collection):
         of = collection == one
         if len(np.unique(group[of])) >= MIN_GROUPS:
-            own = np.append(True, _is_within(is_right[of], group[of], risk))
+            own = np.append(True, _is_within(right[of], group[of], risk))
             within &= own[np.cumsum(of)]
-    return _least(sure, within)
-
-
-def _threshold(sure: Floats, right: NDArray[np.bool_], group: Whole, risk: float) -> float | None:
-    """Return the least confidence from which on the share of errors is surely within ``risk``; None
-    where there is none."""
-    order = np.argsort(-sure, kind="stable")
-    return _least(sure[order], _is_within(right[order], group[order], risk))
-
-
-def _least(sure: Floats, within: NDArray[np.bool_]) -> float | None:
-    """Return the last of falling confidences [n] at which the risk is kept (``within`` [n]). A cut
-    falls between confidences, never among equal ones."""
-    ends = np.append(np.diff(sure) != 0, True)
-    found = np.flatnonzero(within & ends[: len(sure)])
+    # A cut falls between confidences, never among equal ones.
+    ends = np.append(np.diff(sure) != 0, True)[: len(sure)]
+    found = np.flatnonzero(within & ends)
     return float(sure[found[-1]]) if len(found) else None
 
 
