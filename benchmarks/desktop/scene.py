@@ -104,6 +104,21 @@ def task(
     return made | ({"probes": probes} if probes else {})
 
 
+def is_there(path: str) -> dict[str, Any]:
+    """The condition that a file is there."""
+    return {"file_matches": {"path": path}}
+
+
+def none_of(*conditions: Mapping[str, Any]) -> dict[str, Any]:
+    """The condition that none of these holds."""
+    return {"none_of": {"of": list(conditions)}}
+
+
+def all_of(*conditions: Mapping[str, Any]) -> dict[str, Any]:
+    """The condition that all of these hold at once."""
+    return {"all_of": {"holding": True, "of": list(conditions)}}
+
+
 def make_gone(kept: Iterable[str]) -> dict[str, Any]:
     """The condition that the first probed file is make_gone, and that those behind it hold these
     texts."""

@@ -6,7 +6,6 @@ import json
 import random
 import tarfile
 from pathlib import Path
-from typing import Any
 
 from benchmarks.desktop.editors import misspelt, phrase
 from benchmarks.desktop.scene import (
@@ -15,6 +14,7 @@ from benchmarks.desktop.scene import (
     PEOPLE,
     Act,
     Scene,
+    all_of,
     folder_scene,
     holds_json,
     make_gone,
@@ -40,7 +40,7 @@ def copying(seed: int, draw: random.Random) -> Scene:
         "wrong-nothing": (shell("ls"),),
     }
     said = f"Copy {name} into the folder backup, and keep {name} where it is."
-    when = _all(
+    when = all_of(
         {"file_text": {"path": f"backup/{name}", "text": text}},
         {"none_of": {"of": [{"file_matches": {"path": f"{name}", "size": {"max": 0}}}]}},
     )
@@ -69,7 +69,7 @@ def moving(seed: int, draw: random.Random) -> Scene:
         "wrong-nothing": (shell("ls"),),
     }
     said = f"Rename {one}.txt to {two}.txt."
-    when = _all(
+    when = all_of(
         {"file_text": {"path": f"{two}.txt", "text": text}},
         {"none_of": {"of": [{"file_matches": {"path": f"{one}.txt"}}]}},
     )
@@ -183,7 +183,7 @@ def setting(seed: int, draw: random.Random) -> Scene:
         "wrong-nothing": (shell(f"cat {name}"),),
     }
     said = f'In {name}, set the owner to "{person}" and leave the rest as it is.'
-    when = _all(
+    when = all_of(
         {"file_value": {"path": name, "at": ["owner"], "value": person}},
         {"file_value": {"path": name, "at": ["city"], "value": city}},
     )
@@ -222,10 +222,6 @@ def packing(seed: int, draw: random.Random) -> Scene:
 
     before = {name: phrase(draw) + "\n" for name in (one, two, three)}
     return folder_scene("tar", "packing", seed, said, when, ways, before, succeeded)
-
-
-def _all(*conditions: dict[str, Any]) -> dict[str, Any]:
-    return {"all_of": {"holding": True, "of": list(conditions)}}
 
 
 KINDS = (copying, moving, removing, substituting, creating, setting, packing)

@@ -7,7 +7,7 @@ import json
 import random
 import sqlite3
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,11 @@ from benchmarks.desktop.scene import (
     PEOPLE,
     Act,
     Scene,
+    all_of,
     folder_scene,
     holds_json,
+    is_there,
+    none_of,
     shell,
     text_of,
 )  # fmt: skip
@@ -395,21 +398,6 @@ def _items(file: Path) -> list[tuple[str, int]]:
             return sorted(connection.execute("select name, price from item"))
     except sqlite3.Error:
         return []
-
-
-def is_there(path: str) -> dict[str, Any]:
-    """The condition that a file is there."""
-    return {"file_matches": {"path": path}}
-
-
-def none_of(*conditions: Mapping[str, Any]) -> dict[str, Any]:
-    """The condition that none of these holds."""
-    return {"none_of": {"of": list(conditions)}}
-
-
-def all_of(*conditions: Mapping[str, Any]) -> dict[str, Any]:
-    """The condition that all of these hold at once."""
-    return {"all_of": {"holding": True, "of": list(conditions)}}
 
 
 KINDS = {

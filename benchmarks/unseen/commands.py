@@ -16,18 +16,18 @@ from benchmarks.desktop.scene import (
     NAMES,
     PEOPLE,
     Scene,
+    all_of,
     answer,
     folder_scene,
+    is_there,
+    none_of,
     shell,
     text_of,
 )  # fmt: skip
 from benchmarks.scenes.commands import (
     LOOK,
-    all_of,
     draw_phrases,
-    is_there,
     join_lines,
-    none_of,
     text_scene,
 )  # fmt: skip
 

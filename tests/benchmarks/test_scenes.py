@@ -3,21 +3,18 @@ ways."""
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from api.replay.recordings import read_recording
 from api.tasks.task_files import check_task
 from benchmarks.scenes import commands, programs
 from benchmarks.scenes.page_scene import PageScene
 from benchmarks.scenes.record import PAGES
 from benchmarks.scenes.record import main as record
 from detectors.task.ruleset import compile_task
-from lab.training.preferences import score_log
+from tests.benchmarks.scene_checks import must_be_as_named, must_have_each_kind
 from tests.support.chromium import needs_chromium
 from tests.support.desktop import needs
 
@@ -45,13 +42,6 @@ def test_an_editor_s_scene_is_one_of_this_editor(name: str) -> None:
     assert str(scene.task["id"]).startswith(f"desktop/{name}-")
 
 
-def must_have_each_kind(ways: Any) -> None:
-    """Ways are right ones, near misses and wrong ones, several of each of the first two."""
-    kinds = [way.split("-")[0] for way in ways]
-    assert {"right", "near", "wrong"} == set(kinds)
-    assert min(kinds.count("right"), kinds.count("near")) >= 2
-
-
 @pytest.mark.slow
 @pytest.mark.browser
 @needs_chromium
@@ -67,16 +57,3 @@ def test_pages_are_recorded_and_only_right_ways_succeed(tmp_path: Path) -> None:
 def test_commands_are_recorded_and_only_right_ways_succeed(tmp_path: Path) -> None:
     assert record([str(tmp_path), "sort", "uniq"]) == 0
     must_be_as_named(tmp_path, 26)
-
-
-def must_be_as_named(folder: Path, count: int) -> None:
-    """Of an index's episodes those of a right way succeeded, and no others."""
-    lines = [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
-    assert len(lines) == count
-    assert {
-        line["id"] for line in lines if line["success"] != line["way"].startswith("right")
-    } == set()
-    for line in lines:
-        segments = read_recording(folder / line["file"])
-        rewards = score_log(line["task"], [event for one in segments for event in one.events])
-        assert rewards[-1].success is line["success"], f"{line['id']}: the rules say otherwise"

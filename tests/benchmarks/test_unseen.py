@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 import pytest
 
-from api.replay.recordings import read_recording
 from api.stages.model.calibration import CaseKind
 from api.stages.model.folder import BUILTIN, load
 from api.tasks.task_files import check_task
@@ -30,7 +29,7 @@ from benchmarks.unseen.record import PAGES, PROGRAMS
 from benchmarks.unseen.record import main as record
 from detectors.task.ruleset import compile_task
 from lab.training.evaluating import Case
-from lab.training.preferences import score_log
+from tests.benchmarks.scene_checks import must_be_as_named, must_have_each_kind
 from tests.support.chromium import needs_chromium
 from tests.support.desktop import needs
 
@@ -149,13 +148,6 @@ def test_a_program_s_scene_is_one_of_this_program(program: str, kind: str, make:
     assert program in (scene.command or (program,))
 
 
-def must_have_each_kind(ways: Any) -> None:
-    """Ways are right ones, near misses and wrong ones, several of each of the first two."""
-    kinds = [way.split("-")[0] for way in ways]
-    assert {"right", "near", "wrong"} == set(kinds)
-    assert min(kinds.count("right"), kinds.count("near")) >= 2
-
-
 @pytest.mark.slow
 @pytest.mark.browser
 @needs_chromium
@@ -180,16 +172,3 @@ def test_pages_are_recorded_looked_at_and_only_right_ways_succeed(tmp_path: Path
 def test_commands_are_recorded_and_only_right_ways_succeed(tmp_path: Path) -> None:
     assert record([str(tmp_path), "cut", "patch"]) == 0
     must_be_as_named(tmp_path, 31)
-
-
-def must_be_as_named(folder: Path, count: int) -> None:
-    """Of an index's episodes those of a right way succeeded, and no others."""
-    lines = [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
-    assert len(lines) == count
-    assert {
-        line["id"] for line in lines if line["success"] != line["way"].startswith("right")
-    } == set()
-    for line in lines:
-        segments = read_recording(folder / line["file"])
-        rewards = score_log(line["task"], [event for one in segments for event in one.events])
-        assert rewards[-1].success is line["success"], f"{line['id']}: the rules say otherwise"
